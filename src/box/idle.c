@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* idle: the proof that nothing in the box can happen before the clock moves.
+ *
+ * Every task is either held by us or blocked in the kernel. A wake-up inside the box (pipe, socket,
+ * futex, signal, child) makes the sleeper runnable inside the waker's own call, so it is enough to
+ * see all tasks blocked at one instant. With box and supervisor on one CPU that instant is cheap to
+ * have: if the supervisor was not switched out between the first look and the last, nobody else ran.
+ * With more CPUs each task is looked at twice, and its count of context switches must not move. */
+#include "box/box_internal.h"
+#include "base/fd.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STAT_FDS_MAX = 512 };
+
+static ssize_t read_proc(pid_t tid, const char *name, int *kept_fd, char *text, size_t size)
+{
+    char path[48];
+    int fd = kept_fd ? *kept_fd : -1;
+
+    if (fd < 0) {
+        (void)snprintf(path, sizeof path, "/proc/%d/%s", tid, name);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            return -errno;
+    }
+    ssize_t count = pread(fd, text, size - 1, 0);
+    int saved = errno;
+    if (kept_fd && fd < STAT_FDS_MAX)
+        *kept_fd = fd;
+    else
+        fd_close(fd);
+    if (count < 0)
+        return -saved;
+    text[count] = '\0';
+    return count;
+}
+
+int idle_state_letter(struct task *task)
+{
+    char text[512];
+
+    if (read_proc(task->tid, "stat", &task->stat_fd, text, sizeof text) <= 0)
+        return 0;
+    char *end = strrchr(text, ')'); /* the name before it may hold anything */
+    return end && end[1] == ' ' ? end[2] : 0;
+}
+
+/* A vfork parent waits for its child uninterruptibly: blocked like any other. */
+static bool waits_for_vfork(struct task *task)
+{
+    char text[256];
+
+    if (read_proc(task->tid, "syscall", NULL, text, sizeof text) <= 0)
+        return false;
+    long number = strtol(text, NULL, 10);
+    return number == SYS_vfork || number == SYS_clone || number == SYS_clone3;
+}
+
+static bool is_blocked(struct task *task)
+{
+    switch (task->state) {
+    case TASK_PARKED:
+    case TASK_LISTENING:
+        return true;
+    case TASK_NEW:
+    case TASK_STOPPED:
+        return false;
+    case TASK_RUNNING:
+        break;
+    }
+    int letter = idle_state_letter(task);
+    return letter == 'S' || letter == 'Z' || (letter == 'D' && waits_for_vfork(task));
+}
+
+static uint64_t own_switches(void)
+{
+    struct rusage usage;
+
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+}
+
+static bool all_blocked(struct box *box)
+{
+    FOR_EACH_TASK(box, task)
+        if (!is_blocked(task))
+            return false;
+    return true;
+}
+
+static uint64_t switches_of(struct task *task)
+{
+    char text[4096];
+    uint64_t total = 0;
+
+    if (read_proc(task->tid, "status", NULL, text, sizeof text) <= 0)
+        return 0;
+    const char *line = strstr(text, "voluntary_ctxt_switches:");
+    if (line)
+        total = strtoull(line + 24, NULL, 10);
+    line = strstr(text, "nonvoluntary_ctxt_switches:");
+    return line ? total + strtoull(line + 27, NULL, 10) : total;
+}
+
+static uint64_t all_switches(struct box *box)
+{
+    uint64_t total = 0;
+
+    FOR_EACH_TASK(box, task)
+        total += switches_of(task);
+    return total;
+}
+
+enum idle idle_check(struct box *box)
+{
+    bool one_cpu = box->options->cpus <= 1;
+    uint64_t before = one_cpu ? own_switches() : all_switches(box);
+
+    if (!all_blocked(box))
+        return IDLE_NO;
+    if (!one_cpu && !all_blocked(box))
+        return IDLE_NO;
+    if ((one_cpu ? own_switches() : all_switches(box)) != before)
+        return IDLE_NO;
+    return idle_blocked_on_output(box) ? IDLE_OUTSIDE : IDLE_YES;
+}
+
+/* A guest that writes to a full pipe of ours waits for whoever reads it outside, not for time. */
+bool idle_blocked_on_output(struct box *box)
+{
+    struct pollfd fds[2] = {{.fd = box->stdout_poll[1], .events = POLLOUT},
+                            {.fd = box->stdout_poll[2], .events = POLLOUT}};
+
+    if (poll(fds, 2, 0) < 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (fds[i].fd >= 0 && !fds[i].revents)
+            return true;
+    return false;
+}
