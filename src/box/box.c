@@ -8,12 +8,15 @@
  * box that falls idle is noticed at once. How long it sleeps changes when a jump happens in real
  * time, never to where. */
 #include "box/box_internal.h"
+#include "box/file_times.h"
 #include "box/policy.h"
+#include "box/special.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
 #include "base/when.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -151,7 +154,13 @@ static struct task *exec_survivor(struct box *box, struct task *leader)
 
 static void exec_exit(struct box *box, struct task *task)
 {
+    char path[40];
+
     task->on_exit = NULL;
+    if (box->root_fd < 0) {
+        (void)snprintf(path, sizeof path, "/proc/%d/root", box->init_pid);
+        box->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    }
     exec_happened(box, task);
 }
 
@@ -330,6 +339,8 @@ static void move_clock(struct box *box, int64_t to_ns)
 
     if (to_ns <= from)
         return;
+    if (file_times_any_touched(box->times))
+        file_times_settle(box->times, box->root_fd, vclock_realtime(&box->clock));
     vclock_move(&box->clock, to_ns);
     box->clock.jumps++;
     trace(TRACE_CLOCK, "clock moves by %lld ns", (long long)(to_ns - from));
@@ -491,7 +502,7 @@ static void loop(struct box *box)
         if (vclock_held(&box->clock)) {
             idle = idle_check(box);
             if (idle == IDLE_YES)
-                progress = idle_step(box);
+                progress = special_refill(box) || idle_step(box);
         } else if (vclock_virtual(&box->clock)) {
             progress = fire_due(box);
         }
@@ -554,6 +565,9 @@ static void clear_box(struct box *box)
     (void)kill(box->init_pid, SIGKILL);
     while (waitpid(-1, &status, __WALL) > 0 || errno == EINTR)
         ;
+    special_done(box);
+    fd_close(box->root_fd);
+    box->times = file_times_free(box->times);
     while (box->task_count)
         FOR_EACH_TASK(box, task)
             task_remove(box, task);
@@ -563,6 +577,7 @@ int box_supervise(struct box *box, struct err *err)
 {
     int r = open_events(box, err);
 
+    box->root_fd = -1;
     if (r == 0)
         r = exec_find_kernel_vdso(box, err);
     if (r == 0)

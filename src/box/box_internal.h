@@ -105,7 +105,8 @@ struct process {
     int64_t started_ns;      /* virtual monotonic */
     uint64_t raw_reads;      /* clock reads by system call since the last other event */
     struct rng random;       /* the stream behind getrandom */
-    uint64_t random_draws, random_bytes;
+    uint64_t random_draws, random_bytes, random_opens;
+    pid_t pid_inside;        /* in the box's pid namespace; 0 until asked for */
     struct process_timers *timers; /* sys_timer.c; NULL until one is used */
 };
 
@@ -137,12 +138,17 @@ struct box {
     int signal_fd, epoll_fd, stdout_poll[3];
     uint64_t steps;           /* ptrace stops handled */
     uint64_t real_started_ns, real_deadline_ns;
+    int64_t coarse_started_ns;
     bool main_ended, over;
     int main_status;          /* as of wait(2) */
     uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
     struct box_tape *tape;
     struct vtimer *timerfds;  /* sys_timer.c */
+    struct file_times *times;
+    struct random_pipe *random_pipes; /* special.c */
+    uint64_t specials_made;
+    int root_fd;              /* the box's root directory; -1 until its first exec */
     struct stat outside;      /* standard input, as the caller gave it */
     bool program_started;     /* its exec succeeded */
     uint64_t last_interrupt_ns;
@@ -161,6 +167,7 @@ void process_release(struct box *box, struct process *process);
 #define FOR_EACH_TASK(box, item) /* the body may remove the item */                                \
     for (struct task * (item) = (box)->first_task, *next_ = NULL;                                  \
          (item) && ((next_ = (item)->next), true); (item) = next_)
+pid_t process_pid_inside(struct process *process);
 void task_name(const struct task *task, struct buf *buf); /* "1.2 (curl)" */
 
 /* guest.c: registers, memory and calls of a stopped task. */
@@ -171,6 +178,8 @@ int guest_read(struct task *task, uint64_t address, void *bytes, size_t length);
 int guest_write(struct task *task, uint64_t address, const void *bytes, size_t length);
 /* Reads a NUL-terminated text; -ENAMETOOLONG if it does not end within the buffer. */
 int guest_read_text(struct task *task, uint64_t address, char *text, size_t size);
+/* 64 bytes of the guest's memory for an argument of ours, good until its next stop. */
+uint64_t task_scratch(const struct task *task);
 void task_resume(struct box *box, struct task *task, int signal);
 void task_skip(struct task *task, long result); /* the call is not made; this is its result */
 /* Makes one system call in the stopped task, which must be at a stop inside the kernel vDSO's

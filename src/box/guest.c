@@ -77,6 +77,14 @@ int guest_read_text(struct task *task, uint64_t address, char *text, size_t size
     return -ENAMETOOLONG;
 }
 
+uint64_t task_scratch(const struct task *task)
+{
+    enum { PIECE = 64, PIECES = sizeof(((struct box_guest_page *)0)->scratch) / PIECE };
+
+    return task->process->page_base + offsetof(struct box_guest_page, scratch) +
+           (uint64_t)(task->ordinal % PIECES) * PIECE;
+}
+
 void task_resume(struct box *box, struct task *task, int signal)
 {
     (void)box;

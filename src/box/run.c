@@ -84,6 +84,7 @@ static void supervise(const struct box_options *options, struct box_findings *fi
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     allow_many_fds();
     box.real_started_ns = wall_monotonic_ns();
+    box.coarse_started_ns = wall_coarse_ns();
     box.real_deadline_ns = box.real_started_ns + options->timeout_ns;
     find_return_stubs(&box);
     watch_output(&box);

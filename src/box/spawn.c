@@ -9,8 +9,10 @@
  * System V segment. init and everything below live in pid, mount, network and UTS namespaces. Each
  * level dies with the one above it. */
 #include "box/box_internal.h"
+#include "box/file_times.h"
 #include "base/fd.h"
 #include "base/trace.h"
+#include "base/wall.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -244,7 +246,13 @@ static int mount_own_proc(void)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return -errno;
-    return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+        return -errno;
+    /* For the files of special.c. */
+    return mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 "size=16m,mode=755") < 0
+               ? -errno
+               : 0;
 }
 
 static void become_init(struct box *box, int socket)
@@ -303,6 +311,17 @@ static int fail_from(const struct failure *failure, int r, struct err *err)
     return err_set(err, r, "the box ended before its program started");
 }
 
+/* Files that guests write must be told by their stamps from files that were there: the kernel's stamp
+ * clock has to tick once between the caller's last write and the guests' first. */
+static void note_start(struct box *box)
+{
+    const struct timespec pause = {0, 100000};
+
+    while (wall_coarse_ns() == box->coarse_started_ns)
+        (void)nanosleep(&pause, NULL);
+    box->times = file_times_new(wall_coarse_ns(), vclock_realtime(&box->clock));
+}
+
 static int seize(struct box *box, int socket, struct err *err)
 {
     struct failure failure;
@@ -323,6 +342,7 @@ static int seize(struct box *box, int socket, struct err *err)
     task->ordinal = task->process->threads_spawned = 1;
     task->state = TASK_RUNNING;
     task->started = true;
+    note_start(box);
     return send(socket, "", 1, MSG_NOSIGNAL) == 1 ? 0 : err_set(err, -errno, "start the program: %m");
 }
 

@@ -118,7 +118,7 @@ static enum verdict wait_in_kernel(struct box *box, struct task *task, int64_t d
             task_set_arg(task, argument, 0); /* an int of milliseconds */
             return VERDICT_GO;
         }
-        uint64_t scratch = task->process->page_base + offsetof(struct box_guest_page, scratch);
+        uint64_t scratch = task_scratch(task);
         if (guest_write(task, scratch, zero, sizeof zero) == 0)
             task_set_arg(task, argument, scratch);
         return VERDICT_GO;
@@ -181,7 +181,7 @@ static enum verdict wait_absolute(struct box *box, struct task *task, int argume
     int64_t due = due_at(box, id, at);
     if (due <= vclock_now(&box->clock)) { /* in the past for the kernel as well */
         static const int64_t past[2] = {0, 1};
-        uint64_t scratch = task->process->page_base + offsetof(struct box_guest_page, scratch);
+        uint64_t scratch = task_scratch(task);
         if (task->process->vdso_ready && guest_write(task, scratch, past, sizeof past) == 0)
             task_set_arg(task, argument, scratch);
         return VERDICT_GO;

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/trace.h"
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,26 @@ void process_release(struct box *box, struct process *process)
     free(process->path);
     free(process->program);
     free(process);
+}
+
+/* The last number of the line NSpid in /proc/PID/status. */
+pid_t process_pid_inside(struct process *process)
+{
+    char path[40];
+    struct err err;
+    CLEANUP(buf_done) struct buf text = {0};
+
+    if (process->pid_inside)
+        return process->pid_inside;
+    (void)snprintf(path, sizeof path, "/proc/%d/status", process->pid);
+    if (file_read(path, 65536, &text, &err) < 0)
+        return 0;
+    const char *line = strstr(buf_text(&text), "NSpid:");
+    const char *end = line ? strchr(line, '\n') : NULL;
+    while (end && end > line && end[-1] != '\t')
+        end--;
+    process->pid_inside = end ? (pid_t)strtol(end, NULL, 10) : 0;
+    return process->pid_inside;
 }
 
 void task_name(const struct task *task, struct buf *buf)
