@@ -182,8 +182,9 @@ static bool scan_number(struct json_scan *scan)
     size_t digits = scan_digits(scan);
     if (!digits || (*first == '0' && digits > 1))
         return json_scan_fail(scan, "not a number as JSON writes them");
-    if (digits > 18 || (*first == '0' && first > start))
-        scan->canonical = false; /* may not fit, or is -0 */
+    if (digits > 19 || (digits == 19 && memcmp(first, "9223372036854775807", 19) > 0) ||
+        (*first == '0' && first > start))
+        scan->canonical = false; /* does not fit, or is -0 */
     if (scan->next < scan->end && *scan->next == '.') {
         scan->canonical = false;
         scan->next++;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <openssl/hmac.h>
 #include <string.h>
+#include <strings.h>
 
 static const char default_key[] = "vitro tape, public scrub key 1";
 static const char placeholder_start[] = "<secret:";
@@ -60,11 +61,14 @@ static int check_options(const struct secrets *secrets, struct err *err)
     return 0;
 }
 
+/* How the words begin that make a name the name of a secret (secret_name). "key" alone is none, so
+ * what stands before it is here. */
+static const char *const name_starts[] = {"token",   "secret", "pass",   "api",     "credential",
+                                          "auth",    "cookie", "access", "private", "signing",
+                                          "encrypt", "ssh",    "master", "deploy",  "account"};
+
 int secrets_new(const struct secrets_options *options, struct secrets **ret, struct err *err)
 {
-    static const char *const names[] = {"token",      "secret", "pass",   "api",     "cred",
-                                        "auth",       "cookie", "access", "private", "signing",
-                                        "encryption", "ssh",    "master", "deploy",  "account"};
     CLEANUP(secrets_free) struct secrets *secrets = mem_alloc(sizeof *secrets);
 
     secrets->key = mem_dup(options && options->key ? options->key : default_key);
@@ -73,8 +77,8 @@ int secrets_new(const struct secrets_options *options, struct secrets **ret, str
     int r = check_options(secrets, err);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-        mark_name(secrets, names[i]);
+    for (size_t i = 0; i < ARRAY_LENGTH(name_starts); i++)
+        mark_name(secrets, name_starts[i]);
     for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++)
         mark_pair(secrets, shape->prefix);
     for (size_t i = 0; i < secrets->literal_count; i++) {
@@ -101,11 +105,34 @@ struct secrets *secrets_free(struct secrets *secrets)
     return NULL;
 }
 
+/* Whether one of the things the pairs stand for begins at `text`. */
+static bool begins(const struct secrets *secrets, const char *text, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_LENGTH(name_starts); i++) {
+        if ((text[0] | 32) != name_starts[i][0] || (text[1] | 32) != name_starts[i][1])
+            continue;
+        size_t start = strlen(name_starts[i]);
+        if (length >= start && strncasecmp(text, name_starts[i], start) == 0)
+            return true;
+    }
+    for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++) {
+        if (text[0] != shape->prefix[0])
+            continue;
+        size_t start = strlen(shape->prefix);
+        if (length >= start && memcmp(text, shape->prefix, start) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < secrets->literal_count; i++)
+        if (length >= 4 && memcmp(text, secrets->literals[i], 4) == 0)
+            return true;
+    return false;
+}
+
 bool secrets_maybe(const struct secrets *secrets, const char *text, size_t length)
 {
     for (size_t i = 0; i + 1 < length; i++) {
         unsigned pair = (unsigned char)text[i] << 8 | (unsigned char)text[i + 1];
-        if (secrets->pairs[pair / 8] >> pair % 8 & 1)
+        if (secrets->pairs[pair / 8] >> pair % 8 & 1 && begins(secrets, text + i, length - i))
             return true;
     }
     return false;

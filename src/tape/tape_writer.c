@@ -269,7 +269,7 @@ static int check_record(const struct tape_record *record, const char *kind, cons
 {
     struct json_scan scan;
 
-    if (!kind || !is_plain_name(kind))
+    if (record->kind >= TAPE_UNKNOWN && (!kind || !is_plain_name(kind)))
         return err_set(err, -EINVAL, "tape record: '%s' is no name of a kind", kind ? kind : "");
     if (record->process && !text_is_utf8(record->process, strlen(record->process)))
         return err_set(err, -EINVAL, "tape record of kind '%s': process path not UTF-8", kind);
