@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* audit: what of the real world a guest could still see, and what goes on the tape. */
+/* audit: what of the real world a guest could still see. */
 #include "box/box_internal.h"
 #include "base/trace.h"
 #include <stdio.h>
@@ -17,6 +17,7 @@ void leak_add(struct box *box, const struct process *process, const char *capabi
         }
     if (findings->leak_count == BOX_LEAKS_MAX)
         return;
+    tape_event(box, process, 1, TAPE_LEAK, "\"capability\":\"%s\"", capability);
     struct box_leak *leak = &findings->leaks[findings->leak_count++];
     leak->count = 1;
     (void)snprintf(leak->capability, sizeof leak->capability, "%s", capability);
@@ -42,12 +43,4 @@ void leak_note(struct box *box, const char *format, ...)
             strcat(at, "\n");
     }
     va_end(args);
-}
-
-void tape_event(struct box *box, struct process *process, const char *kind, const char *format, ...)
-{
-    (void)box;
-    (void)process;
-    (void)kind;
-    (void)format;
 }

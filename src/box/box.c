@@ -55,10 +55,14 @@ static void task_ended(struct box *box, struct task *task, int status)
     trace(TRACE_BOX, "%d ended, status %x", task->tid, (unsigned)status);
     if (process && process->pid == task->tid) {
         struct process *parent = process->parent;
+        if (process->random_draws)
+            tape_event(box, process, 1, TAPE_RANDOM, "\"bytes\":%llu,\"draws\":%llu",
+                       (unsigned long long)process->random_bytes,
+                       (unsigned long long)process->random_draws);
         if (WIFSIGNALED(status))
-            tape_event(box, process, "process_exit", "\"signal\":%d", WTERMSIG(status));
+            tape_event(box, process, 1, TAPE_PROCESS_EXIT, "\"signal\":%d", WTERMSIG(status));
         else
-            tape_event(box, process, "process_exit", "\"exit_code\":%d", WEXITSTATUS(status));
+            tape_event(box, process, 1, TAPE_PROCESS_EXIT, "\"exit_code\":%d", WEXITSTATUS(status));
         if (process == box->first) {
             box->main_ended = true;
             box->main_status = status;
@@ -173,7 +177,7 @@ static void on_exec(struct box *box, struct task *task)
     task->process->shares_memory = false;
     timers_exec(box, task->process);
     set_program(task);
-    tape_event(box, task->process, "process_spawn", "\"program\":\"%s\"", task->process->program);
+    tape_exec(box, task);
     task->on_exit = exec_exit;
     task_resume(box, task, 0);
 }
@@ -333,7 +337,7 @@ static struct deadline *next_deadline(struct box *box)
     }
 }
 
-static void move_clock(struct box *box, int64_t to_ns)
+void box_move_clock(struct box *box, int64_t to_ns)
 {
     int64_t from = vclock_now(&box->clock);
 
@@ -341,10 +345,10 @@ static void move_clock(struct box *box, int64_t to_ns)
         return;
     if (file_times_any_touched(box->times))
         file_times_settle(box->times, box->root_fd, vclock_realtime(&box->clock));
+    tape_event(box, NULL, 1, TAPE_CLOCK_ADVANCE, "\"by_ns\":%lld", (long long)(to_ns - from));
+    box_tape_moved(box);
     vclock_move(&box->clock, to_ns);
-    box->clock.jumps++;
     trace(TRACE_CLOCK, "clock moves by %lld ns", (long long)(to_ns - from));
-    tape_event(box, NULL, "clock_advance", "\"by_ns\":%lld", (long long)(to_ns - from));
 }
 
 static bool over_max_time(struct box *box, int64_t due_ns)
@@ -374,17 +378,19 @@ static bool idle_step(struct box *box)
         box->over = true;
         return true;
     }
+    if (box->clock.mode == BOX_CLOCK_MANUAL && (!next || next->due_ns > vclock_now(&box->clock)))
+        return control_idle(box, next);
     if (!next) {
-        if (report_waits_outside(box) || box->clock.mode == BOX_CLOCK_MANUAL)
+        if (report_waits_outside(box))
             return false;
         report_deadlock(box);
         return true;
     }
-    if (box->clock.mode == BOX_CLOCK_MANUAL && next->due_ns > vclock_now(&box->clock))
-        return control_idle(box, next);
     if (over_max_time(box, next->due_ns))
         return true;
-    move_clock(box, next->due_ns);
+    if (next->due_ns > vclock_now(&box->clock))
+        box->clock.jumps++;
+    box_move_clock(box, next->due_ns);
     next->fire(box, next);
     return true;
 }
@@ -443,7 +449,8 @@ static void take_signal(struct box *box)
         }
         if (info.ssi_signo == SIGINT)
             box->last_interrupt_ns = now;
-        tape_event(box, box->first, "note", "\"text\":\"signal %u from outside\"", info.ssi_signo);
+        tape_event(box, box->first, 1, TAPE_NOTE, "\"text\":\"signal %u from outside\"",
+                   info.ssi_signo);
         (void)kill(box->first->pid, (int)info.ssi_signo);
         wait_check_signals(box, NULL);
     }
@@ -477,6 +484,13 @@ static uint64_t sleep_limit(struct box *box, uint64_t quiet_ns)
     return limit;
 }
 
+/* Whoever was resumed runs now, until it blocks or stops; with priorities it has already. */
+static void let_guests_run(const struct box *box)
+{
+    if (!box->realtime)
+        (void)sched_yield();
+}
+
 static void loop(struct box *box)
 {
     uint64_t last_event = wall_monotonic_ns(), scanned = last_event;
@@ -489,7 +503,7 @@ static void loop(struct box *box)
         if (box->over || !box->task_count)
             break;
         if (any) {
-            (void)sched_yield(); /* whoever was resumed runs now, until it blocks or stops */
+            let_guests_run(box);
             looks = 0;
             last_event = 0;
             if (box->steps % 256 == 0)
@@ -507,14 +521,14 @@ static void loop(struct box *box)
             progress = fire_due(box);
         }
         if (progress) {
-            (void)sched_yield();
+            let_guests_run(box);
             continue;
         }
         uint64_t now = wall_monotonic_ns();
         if (!last_event)
             last_event = now;
-        if (looks++ < 3 && idle == IDLE_NO) {
-            (void)sched_yield();
+        if (looks++ < 3 && idle == IDLE_NO && !box->realtime) {
+            let_guests_run(box);
             continue;
         }
         if (now - scanned > 50 * NS_PER_MS) { /* signals whose sender we did not see */
@@ -581,6 +595,8 @@ int box_supervise(struct box *box, struct err *err)
     if (r == 0)
         r = exec_find_kernel_vdso(box, err);
     if (r == 0)
+        r = box_tape_open(box, err);
+    if (r == 0)
         r = control_open(box, err);
     if (r == 0)
         r = spawn_box(box, err);
@@ -590,5 +606,6 @@ int box_supervise(struct box *box, struct err *err)
     if (box->findings->outcome == BOX_EXITED)
         count_orphans(box);
     clear_box(box);
-    return 0;
+    control_close(box);
+    return box_tape_close(box, err);
 }

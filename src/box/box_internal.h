@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/rng.h"
+#include "tape/tape_kinds.h"
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +38,7 @@ struct deadline {
     int64_t due_ns; /* virtual monotonic */
     uint64_t order; /* arming order: breaks ties */
     size_t index;   /* place in the heap + 1; 0 while not armed */
+    bool realtime;  /* a point on the realtime clock: moves when that is set */
     void (*fire)(struct box *box, struct deadline *deadline);
 };
 struct deadline_heap {
@@ -46,6 +48,7 @@ struct deadline_heap {
 };
 void deadline_arm(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns);
 void deadline_disarm(struct deadline_heap *heap, struct deadline *deadline);
+void deadline_shift_realtime(struct deadline_heap *heap, int64_t by_ns);
 struct deadline *deadline_first(const struct deadline_heap *heap);
 
 enum task_state { TASK_NEW, TASK_RUNNING, TASK_STOPPED, TASK_PARKED, TASK_LISTENING };
@@ -82,7 +85,7 @@ struct task {
     void (*on_exit)(struct box *box, struct task *task); /* at the exit stop of this call */
     uint64_t note[4];        /* the entry handler's, for on_exit */
     struct wait wait;
-    int stat_fd;             /* /proc/TID/stat, -1 until first needed */
+    int syscall_fd, stat_fd; /* of /proc/TID, -1 until first needed */
     int slot;                /* its return slot in the guest page; -1 until first needed */
 };
 
@@ -139,6 +142,7 @@ struct box {
     uint64_t steps;           /* ptrace stops handled */
     uint64_t real_started_ns, real_deadline_ns;
     int64_t coarse_started_ns;
+    sigset_t caller_mask;
     bool main_ended, over;
     int main_status;          /* as of wait(2) */
     uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
@@ -151,11 +155,14 @@ struct box {
     int root_fd;              /* the box's root directory; -1 until its first exec */
     struct stat outside;      /* standard input, as the caller gave it */
     bool program_started;     /* its exec succeeded */
+    bool realtime;            /* guests run above the supervisor: it runs when they all wait */
     uint64_t last_interrupt_ns;
+    struct control *control;  /* control.c; NULL without a control socket */
 };
 
 /* box.c: the loop. */
 int box_supervise(struct box *box, struct err *err);
+void box_move_clock(struct box *box, int64_t to_ns);
 void box_end(struct box *box, enum box_outcome outcome, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* task.c */
@@ -210,7 +217,9 @@ void clock_spin_over(struct process *process);
 /* control.c: the socket of a controller. */
 int control_open(struct box *box, struct err *err);
 void control_serve(struct box *box, int fd);
-bool control_idle(struct box *box, struct deadline *next); /* may the clock move to `next` */
+/* The box is idle and the clock manual: goes one step of what the controller asked for. */
+bool control_idle(struct box *box, struct deadline *next);
+void control_close(struct box *box);
 
 /* idle.c */
 enum idle { IDLE_NO, IDLE_YES, IDLE_OUTSIDE };
@@ -254,8 +263,16 @@ int spawn_failure(struct box *box, struct err *err); /* why the program did not 
 /* audit.c */
 void leak_add(struct box *box, const struct process *process, const char *capability);
 void leak_note(struct box *box, const char *format, ...) PRINTF_LIKE(2, 3);
-void tape_event(struct box *box, struct process *process, const char *kind, const char *format, ...)
-    PRINTF_LIKE(4, 5);
+
+/* box_tape.c: the bundle that --record asks for. */
+int box_tape_open(struct box *box, struct err *err);
+/* One record; `members` is the inside of a JSON object, its names sorted. Records of one virtual
+ * instant are written in the order of (process path, thread, sequence), never of arrival. */
+void tape_event(struct box *box, const struct process *process, unsigned thread, enum tape_kind kind,
+                const char *members, ...) PRINTF_LIKE(5, 6);
+void tape_exec(struct box *box, struct task *task);
+void box_tape_moved(struct box *box); /* the clock is about to move */
+int box_tape_close(struct box *box, struct err *err);
 
 /* report.c */
 void report_blocked(struct box *box, struct buf *buf);

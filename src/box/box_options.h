@@ -39,8 +39,9 @@ struct box_options {
     unsigned max_procs;      /* processes at once; 0: 4096 */
     const char *record;      /* bundle to write; NULL: none */
     const char *control;     /* path of the control socket; NULL: none */
-    const int stdio[3];      /* 0: inherit; else an fd that becomes 0, 1, 2 */
+    int stdio[3];            /* 0: inherit; else an fd that becomes 0, 1, 2 */
     bool allow_leak, allow_orphan;
+    bool foreground;         /* the program gets the controlling terminal */
 };
 
 enum box_outcome {

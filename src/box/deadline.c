@@ -70,3 +70,12 @@ struct deadline *deadline_first(const struct deadline_heap *heap)
 {
     return heap->count ? heap->items[0] : NULL;
 }
+
+void deadline_shift_realtime(struct deadline_heap *heap, int64_t by_ns)
+{
+    for (size_t i = 0; i < heap->count; i++)
+        if (heap->items[i]->realtime)
+            heap->items[i]->due_ns += by_ns;
+    for (size_t i = heap->count / 2; i-- > 0;)
+        sift_down(heap, i, heap->items[i]);
+}

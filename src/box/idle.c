@@ -5,7 +5,10 @@
  * futex, signal, child) makes the sleeper runnable inside the waker's own call, so it is enough to
  * see all tasks blocked at one instant. With box and supervisor on one CPU that instant is cheap to
  * have: if the supervisor was not switched out between the first look and the last, nobody else ran.
- * With more CPUs each task is looked at twice, and its count of context switches must not move. */
+ * With more CPUs each task is looked at twice, and its count of context switches must not move.
+ *
+ * Blocked means off the run queue. The state letter of /proc/TID/stat alone does not say that: a task
+ * that was preempted on its way into schedule() shows S and runs on. /proc/TID/syscall makes sure. */
 #include "box/box_internal.h"
 #include "base/fd.h"
 #include <errno.h>
@@ -16,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { STAT_FDS_MAX = 512 };
@@ -53,19 +57,16 @@ int idle_state_letter(struct task *task)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
-/* A vfork parent waits for its child uninterruptibly: blocked like any other. */
-static bool waits_for_vfork(struct task *task)
+/* A vfork parent waits for its child uninterruptibly; in anything else that means the disk. */
+static bool waits_for_vfork(long number)
 {
-    char text[256];
-
-    if (read_proc(task->tid, "syscall", NULL, text, sizeof text) <= 0)
-        return false;
-    long number = strtol(text, NULL, 10);
     return number == SYS_vfork || number == SYS_clone || number == SYS_clone3;
 }
 
 static bool is_blocked(struct task *task)
 {
+    char text[256];
+
     switch (task->state) {
     case TASK_PARKED:
     case TASK_LISTENING:
@@ -76,8 +77,12 @@ static bool is_blocked(struct task *task)
     case TASK_RUNNING:
         break;
     }
+    bool off = read_proc(task->tid, "syscall", &task->syscall_fd, text, sizeof text) > 0 &&
+               text[0] != 'r'; /* "running" */
     int letter = idle_state_letter(task);
-    return letter == 'S' || letter == 'Z' || (letter == 'D' && waits_for_vfork(task));
+    if (letter == 'Z') /* a first thread that has ended before the others */
+        return true;
+    return off && (letter == 'S' || (letter == 'D' && waits_for_vfork(strtol(text, NULL, 10))));
 }
 
 static uint64_t own_switches(void)
@@ -119,6 +124,14 @@ static uint64_t all_switches(struct box *box)
     return total;
 }
 
+/* Something stopped or ended between the last event taken and the first look. */
+static bool event_waits(void)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid;
+}
+
 enum idle idle_check(struct box *box)
 {
     bool one_cpu = box->options->cpus <= 1;
@@ -128,7 +141,7 @@ enum idle idle_check(struct box *box)
         return IDLE_NO;
     if (!one_cpu && !all_blocked(box))
         return IDLE_NO;
-    if ((one_cpu ? own_switches() : all_switches(box)) != before)
+    if (event_waits() || (one_cpu ? own_switches() : all_switches(box)) != before)
         return IDLE_NO;
     return idle_blocked_on_output(box) ? IDLE_OUTSIDE : IDLE_YES;
 }

@@ -9,11 +9,14 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,12 +40,14 @@ static void watch_output(struct box *box)
 {
     struct stat st;
 
-    for (int fd = 0; fd < 3; fd++) {
-        box->stdout_poll[fd] = -1;
-        if (fd && fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
-            box->stdout_poll[fd] = fd;
+    for (int i = 0; i < 3; i++) {
+        int fd = box->options->stdio[i] ? box->options->stdio[i] : i;
+        box->stdout_poll[i] = -1;
+        if (i && fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+            box->stdout_poll[i] = fd;
+        if (!i)
+            (void)fstat(fd, &box->outside);
     }
-    (void)fstat(STDIN_FILENO, &box->outside);
 }
 
 static void allow_many_fds(void)
@@ -76,9 +81,11 @@ static void failure_to_outcome(int r, const struct err *err, struct box_findings
     (void)snprintf(findings->text, sizeof findings->text, "%s", err->text);
 }
 
-static void supervise(const struct box_options *options, struct box_findings *findings)
+static void supervise(const struct box_options *options, const sigset_t *mask,
+                      struct box_findings *findings)
 {
-    struct box box = {.options = options, .findings = findings, .init_socket = -1};
+    struct box box = {.options = options, .findings = findings, .init_socket = -1,
+                      .caller_mask = *mask};
     struct err err = {0};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -108,33 +115,107 @@ static struct box_options resolve(const struct box_options *given)
     return options;
 }
 
-int box_run(const struct box_options *given, struct box_findings *ret, struct err *err)
+static void supervisor_main(const struct box_options *options, const sigset_t *mask, int report_fd)
 {
-    struct box_options options = resolve(given);
-    int pipes[2], status;
+    struct box_findings *findings = mem_alloc(sizeof *findings);
+
+    supervise(options, mask, findings);
+    _exit(fd_write_full(report_fd, findings, sizeof *findings) < 0);
+}
+
+/* A supervisor below its guests does not run while they compute: to be heard it is lifted. */
+static void lift(pid_t supervisor)
+{
+    struct sched_param param = {.sched_priority = 3};
+
+    if (sched_getscheduler(supervisor) == SCHED_RR)
+        (void)sched_setscheduler(supervisor, SCHED_RR, &param);
+}
+
+struct watch {
+    pid_t supervisor;
+    int report_fd, signal_fd;
+    uint64_t deadline_ns; /* of the real clock */
+    bool warned;
+};
+
+/* Waits for the report, passes signals on, and sees to the real-time ceiling. 0 when the report can
+ * be read. */
+static int watch_supervisor(struct watch *watch)
+{
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = watch->report_fd, .events = POLLIN},
+                                {.fd = watch->signal_fd, .events = POLLIN}};
+        struct signalfd_siginfo info;
+        uint64_t now = wall_monotonic_ns();
+        int64_t left_ms = now < watch->deadline_ns ? (int64_t)((watch->deadline_ns - now) / NS_PER_MS) + 1 : 0;
+        int r = poll(fds, 2, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (r > 0 && fds[0].revents)
+            return 0;
+        if (r > 0 && read(watch->signal_fd, &info, sizeof info) == sizeof info) {
+            (void)kill(watch->supervisor, (int)info.ssi_signo);
+            lift(watch->supervisor);
+        }
+        if (wall_monotonic_ns() < watch->deadline_ns)
+            continue;
+        if (watch->warned) {
+            (void)kill(watch->supervisor, SIGKILL);
+            return -ETIMEDOUT;
+        }
+        lift(watch->supervisor); /* it knows its deadline */
+        watch->warned = true;
+        watch->deadline_ns += 10 * NS_PER_SEC;
+    }
+}
+
+static sigset_t forwarded_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++)
+        sigaddset(&set, signals[i]);
+    return set;
+}
+
+static int run_watched(const struct box_options *options, struct box_findings *ret, struct err *err)
+{
+    sigset_t set = forwarded_signals(), old;
+    int pipes[2], status = 0;
 
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return err_set(err, -errno, "make a pipe: %m");
+    CLEANUP(fd_close) int report_fd = pipes[0];
+    CLEANUP(fd_close) int write_fd = pipes[1];
+    (void)pthread_sigmask(SIG_BLOCK, &set, &old);
+    CLEANUP(fd_close) int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     pid_t pid = fork();
-    if (pid < 0) {
-        fd_close(pipes[0]);
-        fd_close(pipes[1]);
-        return err_set(err, -errno, "fork the supervisor: %m");
+    if (pid == 0)
+        supervisor_main(options, &old, write_fd);
+    int r = pid < 0 ? err_set(err, -errno, "fork the supervisor: %m") : 0;
+    fd_close(take_fd(&write_fd));
+    if (r == 0) {
+        struct watch watch = {pid, report_fd, signal_fd, wall_monotonic_ns() + options->timeout_ns, false};
+        r = watch_supervisor(&watch);
+        if (r == 0)
+            r = fd_read_full(report_fd, ret, sizeof *ret);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        if (r < 0)
+            r = err_set(err, -EIO, "the supervisor ended without a word (status %#x)", (unsigned)status);
     }
-    if (pid == 0) {
-        struct box_findings *findings = mem_alloc(sizeof *findings);
-        fd_close(pipes[0]);
-        supervise(&options, findings);
-        _exit(fd_write_full(pipes[1], findings, sizeof *findings) < 0);
-    }
-    fd_close(pipes[1]);
-    int r = fd_read_full(pipes[0], ret, sizeof *ret);
-    fd_close(pipes[0]);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (r < 0)
-        return err_set(err, -EIO, "the supervisor ended without a word (status %#x)", (unsigned)status);
-    return 0;
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return r;
+}
+
+int box_run(const struct box_options *given, struct box_findings *ret, struct err *err)
+{
+    struct box_options options = resolve(given);
+
+    return run_watched(&options, ret, err);
 }
 
 int box_exit_code(const struct box_options *options, const struct box_findings *findings)
@@ -156,5 +237,6 @@ int box_exit_code(const struct box_options *options, const struct box_findings *
         return 128 + WTERMSIG(status);
     if (WEXITSTATUS(status))
         return WEXITSTATUS(status);
-    return findings->leak_count && !options->allow_leak ? 121 : 0;
+    uint64_t leaks = findings->leak_count - (options->allow_orphan && findings->orphans ? 1 : 0);
+    return leaks && !options->allow_leak ? 121 : 0;
 }

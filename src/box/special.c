@@ -217,7 +217,10 @@ static void edit_pid_stat(struct process *process, struct buf *line)
     for (int field = 15; field <= 17; field++)
         set_field(line, field, 0);
     set_field(line, 22, process ? (long long)process->started_ns / TICKS : 0);
-    set_field(line, 39, 0); /* the CPU it ran on */
+    set_field(line, 18, 20); /* priority, as of an ordinary process */
+    set_field(line, 39, 0);  /* the CPU it ran on */
+    set_field(line, 40, 0);
+    set_field(line, 41, 0);
 }
 
 static void set_line(struct buf *text, const char *name, const char *value)

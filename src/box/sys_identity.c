@@ -80,6 +80,55 @@ enum verdict sys_getcpu(struct box *box, struct task *task)
     return VERDICT_DONE;
 }
 
+/* The order in which guests run is the box's: asking for another succeeds and changes nothing. */
+static enum verdict done(struct task *task, long result)
+{
+    task_skip(task, result);
+    return VERDICT_DONE;
+}
+
+enum verdict sys_sched_setparam(struct box *box, struct task *task)
+{
+    (void)box;
+    return done(task, 0);
+}
+
+enum verdict sys_sched_setscheduler(struct box *box, struct task *task)
+{
+    (void)box;
+    return done(task, 0);
+}
+
+enum verdict sys_sched_setattr(struct box *box, struct task *task)
+{
+    (void)box;
+    return done(task, 0);
+}
+
+enum verdict sys_sched_getscheduler(struct box *box, struct task *task)
+{
+    (void)box;
+    return done(task, 0); /* SCHED_OTHER */
+}
+
+enum verdict sys_sched_getparam(struct box *box, struct task *task)
+{
+    static const int priority;
+
+    (void)box;
+    return done(task, guest_write(task, task_regs(task)->rsi, &priority, sizeof priority));
+}
+
+enum verdict sys_sched_getattr(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    uint32_t attributes[12] = {48}; /* size, then policy 0 and all else 0 */
+    size_t size = regs->rdx < sizeof attributes ? regs->rdx : sizeof attributes;
+
+    (void)box;
+    return done(task, guest_write(task, regs->rsi, attributes, size));
+}
+
 /* ---- directories, sorted ------------------------------------------------------------------- */
 
 struct entry { /* struct linux_dirent64; the older form is the same but for where the type stands */
@@ -94,9 +143,20 @@ struct entry_place {
     const char *name;
 };
 
+static bool is_number(const char *name)
+{
+    return *name && name[strspn(name, "0123456789")] == '\0';
+}
+
+/* Numbers by their value, as the kernel lists /proc; everything else by its bytes. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct entry_place *)a)->name, ((const struct entry_place *)b)->name);
+    const char *x = ((const struct entry_place *)a)->name;
+    const char *y = ((const struct entry_place *)b)->name;
+
+    if (is_number(x) && is_number(y) && strlen(x) != strlen(y))
+        return strlen(x) < strlen(y) ? -1 : 1;
+    return strcmp(x, y);
 }
 
 /* Sorts one buffer of entries by name. The offsets stay in their places, so that seeking to one goes

@@ -17,7 +17,7 @@
 #include <sys/timex.h>
 #include <time.h>
 
-enum { READS_A_TICK = 256 }; /* reads by system call; the vDSO's own limit is in vclock.c */
+enum { READS_A_TICK = 1024 }; /* reads by system call; the vDSO's own limit is in vclock.c */
 static const int64_t TICK_NS_MIN = 100 * 1000;
 
 static void tick(struct box *box, struct task *task)
@@ -30,12 +30,13 @@ static void tick(struct box *box, struct task *task)
     if (first && first->due_ns < now + step)
         step = first->due_ns > now ? first->due_ns - now : 0;
     if (step > 0)
-        vclock_move(&box->clock, now + step);
+        box_move_clock(box, now + step);
     process->spun_ns += (uint64_t)step;
     process->spin_ns += (uint64_t)step;
     box->clock.ticks++;
     trace(TRACE_CLOCK, "%s spins: tick of %lld ns", process->path, (long long)step);
-    tape_event(box, process, "clock_advance", "\"by_ns\":%lld,\"cause\":\"spin\"", (long long)step);
+    tape_event(box, process, task->ordinal, TAPE_CLOCK_ADVANCE, "\"by_ns\":%lld,\"cause\":\"spin\"",
+               (long long)step);
     if (first && first->due_ns <= now + step)
         first->fire(box, first);
 }

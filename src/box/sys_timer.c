@@ -87,6 +87,7 @@ static void set(struct box *box, struct vtimer *timer, int64_t value_ns, int64_t
 
     timer->interval_ns = interval_ns;
     timer->overrun = 0;
+    timer->deadline.realtime = absolute && vclock_is_realtime(timer->clock);
     if (value_ns == 0) {
         deadline_disarm(&box->deadlines, &timer->deadline);
         return;
@@ -167,7 +168,7 @@ static void fire_signal(struct box *box, struct deadline *deadline)
     int64_t due = deadline->due_ns;
 
     deadline_disarm(&box->deadlines, deadline);
-    tape_event(box, timer->process, "note", "\"text\":\"timer %d fires\"", timer->id);
+    tape_event(box, timer->process, 1, TAPE_NOTE, "\"text\":\"timer %d fires\"", timer->id);
     if (timer->interval_ns)
         deadline_arm(&box->deadlines, deadline, due + timer->interval_ns);
     if (timer->notify == SIGEV_NONE)
@@ -458,7 +459,7 @@ static void fire_timerfd(struct box *box, struct deadline *deadline)
 
     deadline_disarm(&box->deadlines, deadline);
     timer->unread = poll(&unread, 1, 0) == 1 ? timer->unread + 1 : 1;
-    tape_event(box, NULL, "note", "\"text\":\"timerfd fires\"");
+    tape_event(box, NULL, 1, TAPE_NOTE, "\"text\":\"timerfd fires\"");
     make_readable(timer, timer->unread);
     if (timer->interval_ns)
         deadline_arm(&box->deadlines, deadline, due + timer->interval_ns);

@@ -68,7 +68,7 @@ static int64_t due_at(struct box *box, clockid_t id, int64_t at_ns)
 /* Nothing but time is waited for: hold the task here. */
 static enum verdict park(struct box *box, struct task *task, int64_t due_ns, uint64_t rest_address)
 {
-    tape_event(box, task->process, "clock_sleep", "\"duration_ns\":%lld",
+    tape_event(box, task->process, task->ordinal, TAPE_CLOCK_SLEEP, "\"duration_ns\":%lld",
                (long long)(due_ns - vclock_now(&box->clock)));
     if (due_ns <= vclock_now(&box->clock)) {
         task_skip(task, 0);
@@ -101,8 +101,11 @@ enum verdict sys_clock_nanosleep(struct box *box, struct task *task)
         id == CLOCK_REALTIME_COARSE || id == CLOCK_MONOTONIC_COARSE ||
         id == CLOCK_PROCESS_CPUTIME_ID || !read_timespec(task, regs->rdx, &time))
         return VERDICT_GO;
-    if (regs->rsi & TIMER_ABSTIME)
-        return park(box, task, due_at(box, id, time), 0);
+    if (regs->rsi & TIMER_ABSTIME) {
+        enum verdict verdict = park(box, task, due_at(box, id, time), 0);
+        task->wait.deadline.realtime = vclock_is_realtime(id);
+        return verdict;
+    }
     return park(box, task, due_after(box, time), regs->r10);
 }
 
@@ -186,7 +189,9 @@ static enum verdict wait_absolute(struct box *box, struct task *task, int argume
             task_set_arg(task, argument, scratch);
         return VERDICT_GO;
     }
-    return wait_in_kernel(box, task, due, timed_out, argument, 0);
+    enum verdict verdict = wait_in_kernel(box, task, due, timed_out, argument, 0);
+    task->wait.deadline.realtime = vclock_is_realtime(id);
+    return verdict;
 }
 
 enum verdict sys_epoll_pwait2(struct box *box, struct task *task)

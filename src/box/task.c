@@ -28,7 +28,7 @@ struct task *task_add(struct box *box, pid_t tid)
 
     assert(!task_find(box, tid));
     task->tid = tid;
-    task->stat_fd = task->slot = -1;
+    task->syscall_fd = task->stat_fd = task->slot = -1;
     task->next_in_bucket = *bucket(box, tid);
     *bucket(box, tid) = task;
     task->next = box->first_task;
@@ -50,6 +50,7 @@ void task_remove(struct box *box, struct task *task)
     if (task->next)
         task->next->previous = task->previous;
     deadline_disarm(&box->deadlines, &task->wait.deadline);
+    fd_close(task->syscall_fd);
     fd_close(task->stat_fd);
     box->task_count--;
     struct process *process = task->process;

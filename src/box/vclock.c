@@ -13,7 +13,7 @@
 
 static const int64_t UPTIME_START_NS = 86400 * (int64_t)NS_PER_SEC;
 static const int64_t DEFAULT_START_NS = INT64_C(1767225600) * (int64_t)NS_PER_SEC; /* 2026-01-01 */
-enum { READ_LIMIT = 4096 };
+enum { READ_LIMIT = 1 << 17 };
 
 static int parse_failed(const char *text, struct err *err)
 {

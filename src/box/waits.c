@@ -78,6 +78,7 @@ void wait_begin(struct box *box, struct task *task, int64_t due_ns, long timed_o
     wait->started_ns = vclock_now(&box->clock);
     clock_spin_over(task->process);
     wait->deadline.fire = wait_fire;
+    wait->deadline.realtime = false;
     deadline_arm(&box->deadlines, &wait->deadline, due_ns);
 }
 
