@@ -331,6 +331,8 @@ static struct deadline *next_deadline(struct box *box)
         if (!first || first->fire != wait_fire)
             return first;
         struct task *task = wait_task(first);
+        if (!vclock_held(&box->clock)) /* nobody has looked at it lately */
+            (void)idle_blocked_call(task, &task->blocked);
         if (task->state != TASK_RUNNING || wait_is_current(task))
             return first;
         wait_end(box, task);

@@ -47,6 +47,8 @@ struct deadline_heap {
     uint64_t orders;
 };
 void deadline_arm(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns);
+/* The next expiry of a periodic timer: it keeps its place among equals. */
+void deadline_repeat(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns);
 void deadline_disarm(struct deadline_heap *heap, struct deadline *deadline);
 void deadline_shift_realtime(struct deadline_heap *heap, int64_t by_ns);
 struct deadline *deadline_first(const struct deadline_heap *heap);
@@ -71,6 +73,11 @@ struct wait {
     struct deadline deadline;
 };
 
+struct blocked_call { /* where the kernel has a task */
+    long number; /* -1: not in a call */
+    uint64_t args[6], sp, ip;
+};
+
 struct task {
     pid_t tid;
     struct process *process; /* borrowed; NULL for a child seen before its parent's event */
@@ -85,6 +92,7 @@ struct task {
     void (*on_exit)(struct box *box, struct task *task); /* at the exit stop of this call */
     uint64_t note[4];        /* the entry handler's, for on_exit */
     struct wait wait;
+    struct blocked_call blocked; /* as of the last idle_check */
     int syscall_fd, stat_fd; /* of /proc/TID, -1 until first needed */
     int slot;                /* its return slot in the guest page; -1 until first needed */
 };
@@ -144,6 +152,7 @@ struct box {
     int64_t coarse_started_ns;
     sigset_t caller_mask;
     bool main_ended, over;
+    bool dying;               /* a leader was seen dead before its threads: idle.c looks harder */
     int main_status;          /* as of wait(2) */
     uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
@@ -174,7 +183,8 @@ void process_release(struct box *box, struct process *process);
 #define FOR_EACH_TASK(box, item) /* the body may remove the item */                                \
     for (struct task * (item) = (box)->first_task, *next_ = NULL;                                  \
          (item) && ((next_ = (item)->next), true); (item) = next_)
-pid_t process_pid_inside(struct process *process);
+pid_t process_pid_inside(struct process *process); /* its pid in the box's numbers */
+pid_t task_tid_inside(const struct task *task);
 void task_name(const struct task *task, struct buf *buf); /* "1.2 (curl)" */
 
 /* guest.c: registers, memory and calls of a stopped task. */
@@ -226,13 +236,14 @@ enum idle { IDLE_NO, IDLE_YES, IDLE_OUTSIDE };
 enum idle idle_check(struct box *box);
 bool idle_blocked_on_output(struct box *box);
 int idle_state_letter(struct task *task); /* of /proc/TID/stat; 0 when it is gone */
+bool idle_blocked_call(struct task *task, struct blocked_call *ret); /* false while it runs */
 
 /* waits.c: the life of a timed wait. */
 void wait_begin(struct box *box, struct task *task, int64_t due_ns, long timed_out);
 /* Replaces the timeout argument of a wait that began, so that the guest finds its own again. */
 void wait_replace(struct box *box, struct task *task, int argument, uint64_t value);
 bool wait_again(struct box *box, struct task *task, uint64_t value); /* our own call, restarted */
-bool wait_is_current(struct task *task); /* a RUNNING task is still blocked in its wait */
+bool wait_is_current(const struct task *task); /* it is still blocked in its wait (task->blocked) */
 void wait_end(struct box *box, struct task *task);
 void wait_fire(struct box *box, struct deadline *deadline);
 struct task *wait_task(struct deadline *deadline); /* of a deadline whose fire is wait_fire */

@@ -100,6 +100,7 @@ static void add_pending(struct box *box, struct buf *buf)
         CLEANUP(buf_done) struct buf who = {0};
         if (sorted[i]->fire == wait_fire) {
             struct task *task = wait_task(sorted[i]);
+            (void)idle_blocked_call(task, &task->blocked);
             if (task->state == TASK_RUNNING && !wait_is_current(task))
                 continue;
             task_name(task, &who);

@@ -40,6 +40,12 @@ static void sift_down(struct deadline_heap *heap, size_t at, struct deadline *de
 
 void deadline_arm(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns)
 {
+    deadline->order = heap->orders++;
+    deadline_repeat(heap, deadline, due_ns);
+}
+
+void deadline_repeat(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns)
+{
     assert(deadline->fire);
     deadline_disarm(heap, deadline);
     if (heap->count == heap->capacity) {
@@ -47,7 +53,6 @@ void deadline_arm(struct deadline_heap *heap, struct deadline *deadline, int64_t
         heap->items = mem_grow(heap->items, heap->capacity * sizeof *heap->items);
     }
     deadline->due_ns = due_ns;
-    deadline->order = heap->orders++;
     sift_up(heap, heap->count++, deadline);
 }
 

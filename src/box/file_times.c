@@ -116,6 +116,11 @@ void file_times_touch(struct file_times *times, const char *path)
     times->touched[times->touched_count++] = mem_dup(path);
 }
 
+int64_t file_times_start(const struct file_times *times)
+{
+    return times->real_start_ns;
+}
+
 bool file_times_any_touched(const struct file_times *times)
 {
     return times->touched_count || times->watched[0];

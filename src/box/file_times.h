@@ -35,4 +35,5 @@ void file_times_touch(struct file_times *times, const char *path);
 /* The clock is about to leave `now_ns`: notes what was written since it last moved. `root_fd` is the
  * box's root directory. */
 void file_times_settle(struct file_times *times, int root_fd, int64_t now_ns);
+int64_t file_times_start(const struct file_times *times); /* stamps from here on are the box's */
 bool file_times_any_touched(const struct file_times *times);

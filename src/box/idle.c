@@ -57,16 +57,48 @@ int idle_state_letter(struct task *task)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
+/* Parses one line of /proc/TID/syscall: number, six arguments, stack and instruction pointer. "-1" and
+ * "running" leave number -1. */
+static void parse_blocked(const char *text, struct blocked_call *ret)
+{
+    char *at;
+
+    *ret = (struct blocked_call){.number = -1};
+    if (text[0] < '0' || text[0] > '9')
+        return;
+    ret->number = strtol(text, &at, 10);
+    for (int i = 0; i < 6; i++)
+        ret->args[i] = strtoull(at, &at, 16);
+    ret->sp = strtoull(at, &at, 16);
+    ret->ip = strtoull(at, &at, 16);
+}
+
+bool idle_blocked_call(struct task *task, struct blocked_call *ret)
+{
+    char text[256];
+
+    if (read_proc(task->tid, "syscall", &task->syscall_fd, text, sizeof text) <= 0 || text[0] == 'r')
+        return false;
+    parse_blocked(text, ret);
+    return true;
+}
+
 /* A vfork parent waits for its child uninterruptibly; in anything else that means the disk. */
 static bool waits_for_vfork(long number)
 {
     return number == SYS_vfork || number == SYS_clone || number == SYS_clone3;
 }
 
-static bool is_blocked(struct task *task)
+/* Calls that block in no other way than for another task, a signal or time; but a task that is being
+ * killed may be on the disk in any call, and then so is its leader, or gone. */
+static bool never_waits_for_disk(long number)
 {
-    char text[256];
+    return number == SYS_futex || number == SYS_epoll_wait || number == SYS_epoll_pwait ||
+           number == SYS_poll || number == SYS_ppoll || number == SYS_wait4;
+}
 
+static bool is_blocked(struct box *box, struct task *task)
+{
     switch (task->state) {
     case TASK_PARKED:
     case TASK_LISTENING:
@@ -77,12 +109,16 @@ static bool is_blocked(struct task *task)
     case TASK_RUNNING:
         break;
     }
-    bool off = read_proc(task->tid, "syscall", &task->syscall_fd, text, sizeof text) > 0 &&
-               text[0] != 'r'; /* "running" */
-    int letter = idle_state_letter(task);
-    if (letter == 'Z') /* a first thread that has ended before the others */
+    bool off = idle_blocked_call(task, &task->blocked);
+    if (off && task->tid != task->process->pid && never_waits_for_disk(task->blocked.number) &&
+        !box->dying)
         return true;
-    return off && (letter == 'S' || (letter == 'D' && waits_for_vfork(strtol(text, NULL, 10))));
+    int letter = idle_state_letter(task);
+    if (letter == 'Z') { /* a first thread that has ended before the others */
+        box->dying = true;
+        return true;
+    }
+    return off && (letter == 'S' || (letter == 'D' && waits_for_vfork(task->blocked.number)));
 }
 
 static uint64_t own_switches(void)
@@ -95,10 +131,12 @@ static uint64_t own_switches(void)
 
 static bool all_blocked(struct box *box)
 {
+    bool dying = box->dying;
+
     FOR_EACH_TASK(box, task)
-        if (!is_blocked(task))
+        if (!is_blocked(box, task))
             return false;
-    return true;
+    return dying == box->dying || all_blocked(box); /* look again, and harder */
 }
 
 static uint64_t switches_of(struct task *task)
@@ -149,6 +187,8 @@ enum idle idle_check(struct box *box)
 /* A guest that writes to a full pipe of ours waits for whoever reads it outside, not for time. */
 bool idle_blocked_on_output(struct box *box)
 {
+    if (box->stdout_poll[1] < 0 && box->stdout_poll[2] < 0)
+        return false;
     struct pollfd fds[2] = {{.fd = box->stdout_poll[1], .events = POLLOUT},
                             {.fd = box->stdout_poll[2], .events = POLLOUT}};
 

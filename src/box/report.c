@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* report: who is blocked, in which call, on what. */
 #include "box/policy.h"
-#include "base/fd.h"
 #include "base/when.h"
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-struct blocked {
-    long number;
-    unsigned long long args[6];
-};
-
-static bool read_call(pid_t tid, struct blocked *ret)
-{
-    char path[40], text[256];
-
-    (void)snprintf(path, sizeof path, "/proc/%d/syscall", tid);
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (count <= 0)
-        return false;
-    text[count] = '\0';
-    return sscanf(text, "%ld %llx %llx %llx %llx %llx %llx", &ret->number, &ret->args[0],
-                  &ret->args[1], &ret->args[2], &ret->args[3], &ret->args[4], &ret->args[5]) == 7;
-}
 
 static bool first_is_fd(long number)
 {
@@ -73,9 +52,27 @@ static void add_fd(struct buf *buf, pid_t tid, int fd)
     buf_addf(buf, " on fd %d (%s)", fd, target);
 }
 
+/* A mutex of glibc or musl keeps its holder's tid near the word that is waited on; said only if it is
+ * a thread of this process. */
+static void add_futex(struct box *box, struct buf *buf, struct task *task, uint64_t address)
+{
+    int words[3] = {0};
+
+    buf_addf(buf, " for address %#llx", (unsigned long long)address);
+    if (guest_read(task, address, words, sizeof words) < 0)
+        return;
+    FOR_EACH_TASK(box, other)
+        if (other != task && other->process == task->process && words[2] > 0 &&
+            task_tid_inside(other) == words[2]) {
+            buf_adds(buf, ", held by ");
+            task_name(other, buf);
+            return;
+        }
+}
+
 static void add_task(struct box *box, struct buf *buf, struct task *task)
 {
-    struct blocked call;
+    struct blocked_call call;
 
     buf_adds(buf, "  ");
     task_name(task, buf);
@@ -88,14 +85,14 @@ static void add_task(struct box *box, struct buf *buf, struct task *task)
         buf_adds(buf, "is stopped by a signal\n");
         return;
     }
-    if (!read_call(task->tid, &call)) {
+    if (!idle_blocked_call(task, &call)) {
         buf_adds(buf, "runs\n");
         return;
     }
     const char *name = policy_name(call.number);
     buf_addf(buf, "waits in %s", name ? name : "a call");
     if (call.number == SYS_futex)
-        buf_addf(buf, " for address %#llx", call.args[0]);
+        add_futex(box, buf, task, call.args[0]);
     else if (first_is_fd(call.number))
         add_fd(buf, task->tid, (int)call.args[0]);
     if (task->wait.active) {
@@ -132,10 +129,10 @@ void report_blocked(struct box *box, struct buf *buf)
 bool report_waits_outside(struct box *box)
 {
     FOR_EACH_TASK(box, task) {
-        struct blocked call;
+        struct blocked_call call;
         char path[48];
         struct stat st;
-        if (task->state != TASK_RUNNING || !read_call(task->tid, &call))
+        if (task->state != TASK_RUNNING || !idle_blocked_call(task, &call))
             continue;
         if (!first_is_fd(call.number) && call.number != SYS_poll && call.number != SYS_ppoll &&
             call.number != SYS_select && call.number != SYS_pselect6)

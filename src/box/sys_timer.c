@@ -120,25 +120,9 @@ static bool is_pending(pid_t pid, int signal)
 /* The task whose tid is `inside` in the box's pid namespace. */
 static pid_t tid_from_inside(struct box *box, struct process *process, pid_t inside)
 {
-    FOR_EACH_TASK(box, task) {
-        char path[40], text[4096];
-        if (task->process != process)
-            continue;
-        (void)snprintf(path, sizeof path, "/proc/%d/status", task->tid);
-        CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-        ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-        if (count <= 0)
-            continue;
-        text[count] = '\0';
-        const char *line = strstr(text, "NSpid:");
-        const char *end = line ? strchr(line, '\n') : NULL;
-        if (!end)
-            continue;
-        while (end > line && end[-1] != '\t')
-            end--;
-        if (strtol(end, NULL, 10) == inside)
+    FOR_EACH_TASK(box, task)
+        if (task->process == process && task_tid_inside(task) == inside)
             return task->tid;
-    }
     return 0;
 }
 
@@ -170,7 +154,7 @@ static void fire_signal(struct box *box, struct deadline *deadline)
     deadline_disarm(&box->deadlines, deadline);
     tape_event(box, timer->process, 1, TAPE_NOTE, "\"text\":\"timer %d fires\"", timer->id);
     if (timer->interval_ns)
-        deadline_arm(&box->deadlines, deadline, due + timer->interval_ns);
+        deadline_repeat(&box->deadlines, deadline, due + timer->interval_ns);
     if (timer->notify == SIGEV_NONE)
         return;
     if (timer->id >= 0 && timer->interval_ns && is_pending(timer->process->pid, timer->signal)) {
@@ -462,7 +446,7 @@ static void fire_timerfd(struct box *box, struct deadline *deadline)
     tape_event(box, NULL, 1, TAPE_NOTE, "\"text\":\"timerfd fires\"");
     make_readable(timer, timer->unread);
     if (timer->interval_ns)
-        deadline_arm(&box->deadlines, deadline, due + timer->interval_ns);
+        deadline_repeat(&box->deadlines, deadline, due + timer->interval_ns);
 }
 
 static struct vtimer *find_timerfd(struct box *box, struct task *task, int fd)

@@ -104,23 +104,32 @@ void process_release(struct box *box, struct process *process)
     free(process);
 }
 
-/* The last number of the line NSpid in /proc/PID/status. */
-pid_t process_pid_inside(struct process *process)
+/* The last number of the line NSpid in /proc/TID/status: the tid in the box's own numbers. */
+static pid_t inside(pid_t tid)
 {
     char path[40];
     struct err err;
     CLEANUP(buf_done) struct buf text = {0};
 
-    if (process->pid_inside)
-        return process->pid_inside;
-    (void)snprintf(path, sizeof path, "/proc/%d/status", process->pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/status", tid);
     if (file_read(path, 65536, &text, &err) < 0)
         return 0;
     const char *line = strstr(buf_text(&text), "NSpid:");
     const char *end = line ? strchr(line, '\n') : NULL;
     while (end && end > line && end[-1] != '\t')
         end--;
-    process->pid_inside = end ? (pid_t)strtol(end, NULL, 10) : 0;
+    return end ? (pid_t)strtol(end, NULL, 10) : 0;
+}
+
+pid_t task_tid_inside(const struct task *task)
+{
+    return inside(task->tid);
+}
+
+pid_t process_pid_inside(struct process *process)
+{
+    if (!process->pid_inside)
+        process->pid_inside = inside(process->pid);
     return process->pid_inside;
 }
 

@@ -166,25 +166,13 @@ bool wait_again(struct box *box, struct task *task, uint64_t value)
     return true;
 }
 
-/* One line of /proc/TID/syscall: number, six arguments, stack pointer, instruction pointer. */
-bool wait_is_current(struct task *task)
+/* As of the last look at the task, which the caller made sure is recent. */
+bool wait_is_current(const struct task *task)
 {
-    char path[40], text[256];
-    unsigned long long words[8];
-    long number;
+    const struct blocked_call *blocked = &task->blocked;
 
-    if (!task->wait.active)
-        return false;
-    (void)snprintf(path, sizeof path, "/proc/%d/syscall", task->tid);
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (count <= 0)
-        return false;
-    text[count] = '\0';
-    if (sscanf(text, "%ld %llx %llx %llx %llx %llx %llx %llx %llx", &number, &words[0], &words[1],
-               &words[2], &words[3], &words[4], &words[5], &words[6], &words[7]) != 9)
-        return false;
-    return number == task->wait.number && words[6] == task->wait.sp && words[7] == task->wait.ip;
+    return task->wait.active && blocked->number == task->wait.number &&
+           blocked->sp == task->wait.sp && blocked->ip == task->wait.ip;
 }
 
 void wait_end(struct box *box, struct task *task)
