@@ -421,11 +421,15 @@ static bool take_event(struct box *box)
     return true;
 }
 
-static void check_budgets(struct box *box)
+static void check_steps(struct box *box)
 {
     if (box->options->max_steps && box->steps > box->options->max_steps)
         box_end(box, BOX_CEILING, "more than %llu stops (--max-steps)",
                 (unsigned long long)box->options->max_steps);
+}
+
+static void check_ceiling(struct box *box)
+{
     if (wall_monotonic_ns() < box->real_deadline_ns)
         return;
     CLEANUP(buf_done) struct buf text = {0};
@@ -495,7 +499,7 @@ static void let_guests_run(const struct box *box)
 
 static void loop(struct box *box)
 {
-    uint64_t last_event = wall_monotonic_ns(), scanned = last_event;
+    uint64_t last_event = wall_monotonic_ns(), scanned = last_event, checked = 0;
     unsigned looks = 0;
 
     while (!box->over && box->task_count) {
@@ -508,8 +512,11 @@ static void loop(struct box *box)
             let_guests_run(box);
             looks = 0;
             last_event = 0;
-            if (box->steps % 256 == 0)
-                check_budgets(box);
+            check_steps(box);
+            if (box->steps - checked > 1024) {
+                checked = box->steps;
+                check_ceiling(box);
+            }
             if (take_event(box))
                 continue;
         }
@@ -536,7 +543,7 @@ static void loop(struct box *box)
         if (now - scanned > 50 * NS_PER_MS) { /* signals whose sender we did not see */
             scanned = now;
             wait_check_signals(box, NULL);
-            check_budgets(box);
+            check_ceiling(box);
         }
         sleep_on_events(box, sleep_limit(box, now - last_event));
     }

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,10 +84,18 @@ bool idle_blocked_call(struct task *task, struct blocked_call *ret)
     return true;
 }
 
-/* A vfork parent waits for its child uninterruptibly; in anything else that means the disk. */
-static bool waits_for_vfork(long number)
+/* A vfork parent waits for its child uninterruptibly; in anything else that means the disk, or a lock
+ * of the kernel's. */
+static bool waits_for_vfork(struct task *task)
 {
-    return number == SYS_vfork || number == SYS_clone || number == SYS_clone3;
+    const struct blocked_call *call = &task->blocked;
+    uint64_t flags = 0;
+
+    if (call->number == SYS_clone)
+        flags = call->args[0];
+    else if (call->number == SYS_clone3)
+        (void)guest_read(task, call->args[0], &flags, sizeof flags);
+    return call->number == SYS_vfork || flags & CLONE_VFORK;
 }
 
 /* Calls that block in no other way than for another task, a signal or time; but a task that is being
@@ -118,7 +127,7 @@ static bool is_blocked(struct box *box, struct task *task)
         box->dying = true;
         return true;
     }
-    return off && (letter == 'S' || (letter == 'D' && waits_for_vfork(task->blocked.number)));
+    return off && (letter == 'S' || (letter == 'D' && waits_for_vfork(task)));
 }
 
 static uint64_t own_switches(void)

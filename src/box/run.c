@@ -215,6 +215,10 @@ int box_run(const struct box_options *given, struct box_findings *ret, struct er
 {
     struct box_options options = resolve(given);
 
+    if (getenv("VITRO_BOX")) {
+        err_set(err, -EPERM, "this is the inside of a box, and a box cannot hold another");
+        return err_hint(err, "run the inner program itself; everything in here is under glass already");
+    }
     return run_watched(&options, ret, err);
 }
 

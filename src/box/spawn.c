@@ -176,11 +176,12 @@ struct failure {
     char text[240];
 };
 
-static void fail(int socket, const char *what)
+static void fail_for(int socket, const char *program, const char *what)
 {
     struct failure failure = {.code = errno};
 
-    (void)snprintf(failure.text, sizeof failure.text, "%s: %s", what, strerror(errno));
+    (void)snprintf(failure.text, sizeof failure.text, "start '%s': %s: %s", program, what,
+                   strerror(errno));
     (void)send(socket, &failure, sizeof failure, MSG_NOSIGNAL);
     _exit(EXEC_FAILED);
 }
@@ -212,13 +213,14 @@ static void own_terminal(bool foreground)
 static char **guest_environment(const struct box_options *options)
 {
     static const char *const fixed[] = {"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8"};
+    static const char mark[] = "VITRO_BOX=1"; /* tells a vitro inside that it is inside */
     const char *const *from =
         options->envp ? options->envp : (const char *const *)environ;
     size_t count = 0, used = 0;
 
     while (from[count])
         count++;
-    char **envp = mem_alloc((count + ARRAY_LENGTH(fixed) + 1) * sizeof *envp);
+    char **envp = mem_alloc((count + ARRAY_LENGTH(fixed) + 2) * sizeof *envp);
     for (size_t i = 0; i < count; i++) {
         bool replaced = strncmp(from[i], "VITRO_", 6) == 0;
         for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++) {
@@ -230,18 +232,20 @@ static char **guest_environment(const struct box_options *options)
     }
     for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++)
         envp[used++] = (char *)fixed[j];
+    envp[used] = (char *)mark;
     return envp;
 }
 
 /* execvpe's search, but the error is that of the best candidate and never a shell. */
-static void exec_program(int socket, const struct box_options *options, char **envp)
+static void exec_program(struct box *box, int socket, char **envp)
 {
+    const struct box_options *options = box->options;
     const char *name = options->argv[0];
     int error = ENOENT;
 
     if (strchr(name, '/')) {
         (void)execve(name, (char **)options->argv, envp);
-        fail(socket, name);
+        fail_for(socket, box->options->argv[0], name);
     }
     const char *path = getenv("PATH");
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
@@ -256,7 +260,7 @@ static void exec_program(int socket, const struct box_options *options, char **e
         at += length + (at[length] == ':');
     }
     errno = error;
-    fail(socket, name);
+    fail_for(socket, box->options->argv[0], error == ENOENT ? "no such program in PATH" : name);
 }
 
 static void become_program(struct box *box, int socket)
@@ -265,25 +269,25 @@ static void become_program(struct box *box, int socket)
     struct sock_fprog filter;
     for (int i = 0; i < 3; i++)
         if (options->stdio[i] > 0 && dup2(options->stdio[i], i) < 0)
-            fail(socket, "set up standard input and output");
+            fail_for(socket, box->options->argv[0], "set up standard input and output");
     own_terminal(options->foreground);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &box->caller_mask, NULL);
     char **envp = guest_environment(options);
     filter_build(options, &filter);
     if (options->directory && chdir(options->directory) < 0)
-        fail(socket, options->directory);
+        fail_for(socket, box->options->argv[0], options->directory);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        fail(socket, "set no_new_privs");
+        fail_for(socket, box->options->argv[0], "set no_new_privs");
     if (!options->identity_real)
         (void)personality(ADDR_NO_RANDOMIZE);
     say_hello_and_wait(socket);
     if (vclock_held(&box->clock) && prctl(PR_SET_TSC, PR_TSC_SIGSEGV) < 0)
-        fail(socket, "trap rdtsc");
+        fail_for(socket, box->options->argv[0], "trap rdtsc");
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) < 0)
-        fail(socket, "install the system call filter");
-    exec_program(socket, options, envp);
+        fail_for(socket, box->options->argv[0], "install the system call filter");
+    exec_program(box, socket, envp);
 }
 
 static void reap_for_ever(void)
@@ -336,10 +340,10 @@ static void become_init(struct box *box, int socket)
     if (!box->options->net_real)
         raise_loopback();
     if (mount_own_proc() < 0)
-        fail(socket, "mount /proc for the box");
+        fail_for(socket, box->options->argv[0], "mount /proc for the box");
     pid_t pid = fork();
     if (pid < 0)
-        fail(socket, "fork");
+        fail_for(socket, box->options->argv[0], "fork");
     if (pid == 0)
         become_program(box, socket);
     name_init(); /* behind the fork: the program's arguments are there */
