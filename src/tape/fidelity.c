@@ -7,6 +7,7 @@
 #include "tape/fidelity_internal.h"
 #include "tape/pairs.h"
 #include "tape/tape_reader.h"
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -280,9 +281,10 @@ static int compare_pair(void *context, const struct tape_entry *a, const struct 
     CLEANUP(json_free) json_t *b_data = NULL;
     CLEANUP(buf_done) struct buf process = {0};
     const struct tape_entry *one = a ? a : b;
-    bool strict = pairs_is_strict(mode, one) || (a && b && pairs_is_strict(mode, b));
     int r = 0;
 
+    assert(one);
+    bool strict = pairs_is_strict(mode, one) || (b && pairs_is_strict(mode, b));
     if (is_plainly_equal(comparison, a, b)) {
         comparison->after_divergence = false;
         return 0;

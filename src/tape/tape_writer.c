@@ -318,12 +318,12 @@ int tape_writer_record(struct tape_writer *writer, const struct tape_record *rec
         r = make_canonical(kind, data, length, &ordered, err);
         if (r < 0)
             return r;
-        data = ordered.data;
+        data = buf_text(&ordered);
         length = ordered.length;
     }
     buf_clear(&writer->scrubbed);
     if (secrets_scrub_data(writer->secrets, kind, data, length, &writer->scrubbed)) {
-        data = writer->scrubbed.data;
+        data = buf_text(&writer->scrubbed);
         length = writer->scrubbed.length;
     }
     add_line(&writer->batch, record, kind, data, length, writer->count);

@@ -101,7 +101,7 @@ TEST(no_temporary_file_is_left_and_the_open_tape_is_locked)
 
     CHECK_TRUE(!file_exists(temp));
     CHECK_INT(flock(fd, LOCK_EX | LOCK_NB), -1);
-    writer = tape_writer_free(writer);
+    tape_writer_free(take_ptr(&writer));
     CHECK_INT(flock(fd, LOCK_EX | LOCK_NB), 0);
 }
 
