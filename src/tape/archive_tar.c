@@ -63,10 +63,7 @@ bool tar_header_write(const struct tar_entry *entry, unsigned char *block)
     put_octal(block + AT_SIZE, 11, entry->size);
     put_octal(block + AT_MTIME, 11, 0);
     block[AT_TYPE] = entry->is_directory ? '5' : '0';
-    memcpy(block + AT_MAGIC,
-           "ustar\0"
-           "00",
-           8);
+    memcpy(block + AT_MAGIC, magic, sizeof magic);
     put_octal(block + AT_CHECKSUM, 6, checksum(block));
     block[AT_CHECKSUM + 7] = ' ';
     return true;
