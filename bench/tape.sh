@@ -23,13 +23,15 @@ row() { # row WHAT MEASURED TARGET CONDITION-FOR-AWK
 }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
+# The writer is one thread that never waits, so its own CPU time (user and system) is taken: neighbours on the
+# machine would otherwise decide the figure.
 best=
-for _ in 1 2 3; do
-    ns=$("$bench" write "$dir/a" "$records" | field 3)
+for _ in 1 2 3 4 5; do
+    ns=$("$bench" write "$dir/a" "$records" | field 9)
     [ -n "$best" ] && [ "$ns" -ge "$best" ] || best=$ns
 done
 rate=$(awk -v n="$records" -v ns="$best" 'BEGIN { printf "%.2f", n * 1000 / ns }')
-row "writer, small records" "$rate M records/s" "> 1 M records/s" "$rate > 1"
+row "writer, small records, of its CPU time" "$rate M records/s" "> 1 M records/s" "$rate > 1"
 
 small=$("$bench" write "$dir/s" $((records / 10)) | field 5)
 large=$("$bench" write "$dir/l" $((records * 10)) | field 5)

@@ -4,7 +4,7 @@
  *     tape_bench write PATH COUNT [CHANGES]   small records; CHANGES of them differ from a plain
  * tape tape_bench read PATH                    reads and checks every line
  *
- * Prints "COUNT records, NANOSECONDS ns, KILOBYTES kB at most". */
+ * Prints "COUNT records, NANOSECONDS ns, KILOBYTES kB at most, NANOSECONDS ns of cpu". */
 #include "base/wall.h"
 #include "tape/tape.h"
 #include "tape/tape_reader.h"
@@ -17,8 +17,11 @@ static void report(uint64_t count, uint64_t started_ns)
     struct rusage usage;
 
     (void)getrusage(RUSAGE_SELF, &usage);
-    printf("%llu records, %llu ns, %ld kB at most\n", (unsigned long long)count,
-           (unsigned long long)(wall_monotonic_ns() - started_ns), usage.ru_maxrss);
+    int64_t cpu_us = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * INT64_C(1000000) +
+                     usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+    printf("%llu records, %llu ns, %ld kB at most, %lld ns of cpu\n", (unsigned long long)count,
+           (unsigned long long)(wall_monotonic_ns() - started_ns), usage.ru_maxrss,
+           (long long)cpu_us * 1000);
 }
 
 /* A mix of what programs do most: clock reads, sleeps and file reads. */

@@ -27,7 +27,8 @@ struct vitro_tape_error {
 struct vitro_tape_options { /* all may be zero */
     const char *const *argv;
     const char *script;
-    const char *options; /* canonical JSON object */
+    const char *options;   /* canonical JSON object */
+    const char *store_url; /* contents go to this HTTP store, too */
     int64_t started_at_unix_ms;
     int replace; /* an existing tape gives way */
 };
@@ -51,6 +52,10 @@ VITRO_API vitro_tape_writer *vitro_tape_create(const char *path,
                                                struct vitro_tape_error *error);
 VITRO_API int vitro_tape_record(vitro_tape_writer *tape, const struct vitro_tape_entry *entry,
                                 struct vitro_tape_error *error);
+/* Puts bytes of any kind into the store of the tape, secrets hidden. `ret_hash` is the SHA-256 as
+ * text, for a member content_hash. */
+VITRO_API int vitro_tape_put(vitro_tape_writer *tape, const void *bytes, size_t length,
+                             char ret_hash[65], struct vitro_tape_error *error);
 /* Writes what is left and the end line, and frees the writer, also on failure. */
 VITRO_API int vitro_tape_close(vitro_tape_writer *tape, struct vitro_tape_error *error);
 

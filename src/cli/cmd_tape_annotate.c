@@ -244,6 +244,30 @@ static int export_record(const struct cli_args *args, const struct annotations *
     return r;
 }
 
+/* The records that are spoken of, as a set of their numbers. */
+static json_t *spoken_of(const struct annotations *annotations)
+{
+    json_t *set = json_object(), *annotation;
+    size_t index;
+
+    json_array_foreach(annotations->list, index, annotation)
+    {
+        char number[24];
+        (void)snprintf(number, sizeof number, "%lld",
+                       (long long)json_integer_value(json_object_get(annotation, "event_id")));
+        json_object_set_new(set, number, json_true());
+    }
+    return set;
+}
+
+static bool is_spoken_of(const json_t *set, uint64_t seq)
+{
+    char number[24];
+
+    (void)snprintf(number, sizeof number, "%llu", (unsigned long long)seq);
+    return json_object_get(set, number) != NULL;
+}
+
 static int export_run(const struct cli_args *args)
 {
     CLEANUP(mem_free) char *path = cmd_tape_operand(args, 0);
@@ -258,8 +282,10 @@ static int export_run(const struct cli_args *args)
         r = tape_reader_open(&(struct tape_reader_options){.path = path}, &reader, &err);
     if (r == 0 && !cli_json(args))
         printf("# Annotations\n");
+    CLEANUP(json_free) json_t *wanted = spoken_of(&annotations);
     while (r >= 0 && (r = tape_reader_next(reader, &entry, &err)) > 0)
-        r = export_record(args, &annotations, &entry, tape_reader_start_ns(reader), out, &err);
+        if (is_spoken_of(wanted, entry.seq))
+            r = export_record(args, &annotations, &entry, tape_reader_start_ns(reader), out, &err);
     if (r < 0)
         return cli_fail(EXIT_USAGE, &err);
     if (cli_json(args))

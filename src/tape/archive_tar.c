@@ -50,22 +50,20 @@ static uint64_t checksum(const unsigned char *block)
 
 bool tar_header_write(const struct tar_entry *entry, unsigned char *block)
 {
+    static const unsigned char magic[8] = {'u', 's', 't', 'a', 'r', 0, '0', '0'};
     size_t length = strlen(entry->name);
 
     if (length > TAR_NAME_MAX || entry->size >= UINT64_C(1) << 33)
         return false;
     memset(block, 0, TAR_BLOCK);
-    memcpy(block + AT_NAME, entry->name, length);
+    (void)snprintf((char *)block + AT_NAME, TAR_NAME_MAX + 1, "%s", entry->name);
     put_octal(block + AT_MODE, 7, entry->is_directory ? 0755 : 0644);
     put_octal(block + AT_UID, 7, 0);
     put_octal(block + AT_GID, 7, 0);
     put_octal(block + AT_SIZE, 11, entry->size);
     put_octal(block + AT_MTIME, 11, 0);
     block[AT_TYPE] = entry->is_directory ? '5' : '0';
-    memcpy(block + AT_MAGIC,
-           "ustar\0"
-           "00",
-           8);
+    memcpy(block + AT_MAGIC, magic, sizeof magic);
     put_octal(block + AT_CHECKSUM, 6, checksum(block));
     block[AT_CHECKSUM + 7] = ' ';
     return true;

@@ -18,6 +18,10 @@ void fidelity_keep(struct fidelity_report *report, size_t keep_max, struct diver
 void divergence_done(struct divergence *divergence);
 char *fidelity_values_message(const char *path, const json_t *recorded, const json_t *replay);
 
+/* fidelity_pair.c: for pairs_options; the context is a comparison. One of the two may be NULL. */
+int fidelity_pair(void *context, const struct tape_entry *recorded,
+                  const struct tape_entry *replay);
+/* fidelity_outcome.c */
 int outcome_compare(struct comparison *comparison, struct tape_reader *recorded,
                     struct tape_reader *replay);
 

@@ -253,6 +253,27 @@ TEST(a_payload_inline_and_one_in_the_store_are_the_same_by_hash)
     buf_done(&b.text);
 }
 
+TEST(durations_do_not_disturb_the_alignment_of_the_semantic_mode)
+{
+    struct script a, b;
+
+    begin(&a);
+    begin(&b);
+    for (unsigned i = 0; i < 40; i++) {
+        CLEANUP(mem_free)
+        char *one = mem_format("{\"args\":[\"%u\"],\"duration_ns\":1,\"program\":\"p\"}", i);
+        CLEANUP(mem_free)
+        char *two = mem_format("{\"args\":[\"%u\"],\"duration_ns\":2,\"program\":\"p\"}", i);
+        add(&a, "process_spawn", one);
+        if (i == 20)
+            add(&b, "process_spawn", "{\"args\":[\"new\"],\"program\":\"p\"}");
+        add(&b, "process_spawn", two);
+    }
+    check_categories(&a, &b, FIDELITY_SEMANTIC, "missing_in_recorded");
+    buf_done(&a.text);
+    buf_done(&b.text);
+}
+
 TEST(another_kind_and_another_header_are_named)
 {
     struct script a, b;

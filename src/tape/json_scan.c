@@ -215,7 +215,7 @@ static bool scan_word(struct json_scan *scan, const char *word)
 static bool key_is_behind(struct span key, struct span before)
 {
     size_t length = key.length < before.length ? key.length : before.length;
-    int order = memcmp(before.text, key.text, length);
+    int order = length ? memcmp(before.text, key.text, length) : 0;
 
     return order < 0 || (order == 0 && before.length < key.length);
 }

@@ -315,7 +315,7 @@ static void advance(struct side *side)
 
 static int same(struct walk *walk, const struct tape_entry *a, const struct tape_entry *b)
 {
-    uint64_t a_keys[LEVEL_COUNT], b_keys[LEVEL_COUNT];
+    uint64_t a_keys[LEVEL_COUNT] = {0}, b_keys[LEVEL_COUNT] = {0};
 
     if (quick_equal(a, b))
         return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes first: a table of the byte pairs a secret can start with says in one load a byte whether a
+/* Bytes first: a table of the bytes a secret can start with says in one load a byte whether a
  * closer look is worth while, so that the usual record costs a scan and nothing else. */
 #include "tape/secrets.h"
 #include "base/hash.h"
@@ -16,20 +16,31 @@
 static const char default_key[] = "vitro tape, public scrub key 1";
 static const char placeholder_start[] = "<secret:";
 
-static void mark_pair(struct secrets *secrets, const char *text)
+static void mark_start(struct secrets *secrets, const char *text)
 {
     unsigned pair = (unsigned char)text[0] << 8 | (unsigned char)text[1];
 
     secrets->pairs[pair / 8] |= (unsigned char)(1u << pair % 8);
+    secrets->thirds[text[0] & 31] |= 1u << (text[2] & 31);
+}
+
+/* Whether a secret, or the name of one, can start at `text`, which has three bytes at least. The
+ * third byte is looked at without its case. */
+static bool can_start(const struct secrets *secrets, const char *text)
+{
+    unsigned pair = (unsigned char)text[0] << 8 | (unsigned char)text[1];
+
+    return secrets->pairs[pair / 8] >> pair % 8 & 1 &&
+           secrets->thirds[text[0] & 31] >> (text[2] & 31) & 1;
 }
 
 /* Names are looked for in either case; both spellings of their first two letters are marked. */
 static void mark_name(struct secrets *secrets, const char *name)
 {
     for (int spelling = 0; spelling < 4; spelling++) {
-        char pair[2] = {(char)(spelling & 1 ? toupper(name[0]) : tolower(name[0])),
-                        (char)(spelling & 2 ? toupper(name[1]) : tolower(name[1]))};
-        mark_pair(secrets, pair);
+        char start[3] = {(char)(spelling & 1 ? toupper(name[0]) : tolower(name[0])),
+                         (char)(spelling & 2 ? toupper(name[1]) : tolower(name[1])), name[2]};
+        mark_start(secrets, start);
     }
 }
 
@@ -80,9 +91,9 @@ int secrets_new(const struct secrets_options *options, struct secrets **ret, str
     for (size_t i = 0; i < ARRAY_LENGTH(name_starts); i++)
         mark_name(secrets, name_starts[i]);
     for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++)
-        mark_pair(secrets, shape->prefix);
+        mark_start(secrets, shape->prefix);
     for (size_t i = 0; i < secrets->literal_count; i++) {
-        mark_pair(secrets, secrets->literals[i]);
+        mark_start(secrets, secrets->literals[i]);
         for (const char *c = secrets->literals[i]; *c; c++) /* escaped in JSON: look every time */
             secrets->always_look |= (unsigned char)*c < 0x20 || *c == '"' || *c == '\\';
     }
@@ -130,11 +141,9 @@ static bool begins(const struct secrets *secrets, const char *text, size_t lengt
 
 bool secrets_maybe(const struct secrets *secrets, const char *text, size_t length)
 {
-    for (size_t i = 0; i + 1 < length; i++) {
-        unsigned pair = (unsigned char)text[i] << 8 | (unsigned char)text[i + 1];
-        if (secrets->pairs[pair / 8] >> pair % 8 & 1 && begins(secrets, text + i, length - i))
+    for (size_t i = 0; i + 2 < length; i++)
+        if (can_start(secrets, text + i) && begins(secrets, text + i, length - i))
             return true;
-    }
     return false;
 }
 
@@ -193,10 +202,9 @@ const char *secrets_scan(const struct secrets *secrets, const char *bytes, size_
     const char *found = NULL;
     size_t copied = 0, keep = 0, hide = 0;
 
-    for (size_t i = 0; i + 1 < length;) {
-        unsigned pair = (unsigned char)bytes[i] << 8 | (unsigned char)bytes[i + 1];
+    for (size_t i = 0; i + 2 < length;) {
         const char *rule = NULL;
-        if (secrets->pairs[pair / 8] >> pair % 8 & 1)
+        if (can_start(secrets, bytes + i))
             rule = match_at(secrets, bytes + i, length - i, &keep, &hide);
         if (!rule || (strcmp(rule, "value") != 0 && !starts_word(bytes, i))) {
             i++;

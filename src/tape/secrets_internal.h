@@ -2,6 +2,7 @@
 /* What secrets.c (bytes) and secrets_json.c (payloads) share. */
 #pragma once
 #include "tape/secrets.h"
+#include <stdint.h>
 
 struct secrets {
     char *key;
@@ -9,6 +10,7 @@ struct secrets {
     size_t field_count, literal_count;
     bool always_look;
     unsigned char pairs[65536 / 8]; /* one bit for each pair of bytes a secret can start with */
+    uint32_t thirds[32];            /* [first & 31]: one bit for each third byte & 31 it can have */
 };
 
 bool secrets_maybe(const struct secrets *secrets, const char *text, size_t length);

@@ -155,8 +155,8 @@ const char *secrets_find_data(const struct secrets *secrets, const char *kind, c
                               size_t length, struct buf *where)
 {
     struct walk walk = {.secrets = secrets, .kind = kind};
-    CLEANUP(json_free) json_t *object = walk_data(&walk, data, length);
 
+    json_free(walk_data(&walk, data, length));
     if (where) {
         buf_clear(where);
         buf_adds(where, buf_text(&walk.where));

@@ -121,7 +121,7 @@ int store_remove_strays(struct store *store, struct err *err)
     DIR *dir = NULL;
     int r = directory_of(store, &dir, err), count = 0;
 
-    if (r < 0)
+    if (r < 0 || !dir)
         return r == -ENOENT ? 0 : r;
     for (struct dirent *item; (item = readdir(dir));)
         if (is_stray(item->d_name) && unlinkat(dirfd(dir), item->d_name, 0) == 0)

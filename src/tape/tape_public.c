@@ -36,6 +36,7 @@ vitro_tape_writer *vitro_tape_create(const char *path, const struct vitro_tape_o
                                           .argv = options->argv,
                                           .script = options->script,
                                           .options = options->options,
+                                          .store_url = options->store_url,
                                           .started_at_unix_ms = options->started_at_unix_ms,
                                           .replace = options->replace != 0},
             &writer, as_err(error)) < 0)
@@ -60,6 +61,19 @@ int vitro_tape_record(vitro_tape_writer *tape, const struct vitro_tape_entry *en
     };
 
     return tape_writer_record(tape->writer, &record, as_err(error));
+}
+
+int vitro_tape_put(vitro_tape_writer *tape, const void *bytes, size_t length, char ret_hash[65],
+                   struct vitro_tape_error *error)
+{
+    struct hash hash;
+    int r = tape_writer_put(tape->writer, bytes, length, &hash, as_err(error));
+
+    if (r < 0)
+        return r;
+    struct hash_text text = hash_to_text(&hash);
+    memcpy(ret_hash, text.text, sizeof text.text);
+    return 0;
 }
 
 int vitro_tape_close(vitro_tape_writer *tape, struct vitro_tape_error *error)

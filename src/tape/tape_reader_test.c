@@ -163,6 +163,12 @@ TEST(what_is_wrong_is_named_with_file_and_line)
     check_refused(HEADER "{\"type\":\"rekord\"}\n", -EBADMSG, "type is neither");
     check_refused(HEADER "{\"digest\":\"sha256:0\",\"records\":0,\"type\":\"end\"}\n", -EBADMSG,
                   "t.tape:2: the end line needs");
+    static const char end[] =
+        "{\"digest\":\"sha256:2a33a6a5097c4bd641faf172b0ffd4809b2874628def4a03"
+        "ff4dd052e3c0165b\",\"records\":0,\"type\":\"end\"}\n";
+    CLEANUP(mem_free)
+    char *behind = mem_format(HEADER "%s" RECORD(0, "\"kind\":\"note\""), end);
+    check_refused(behind, -EBADMSG, "t.tape:3: a line behind the end of the tape");
     check_refused(HEADER RECORD(0, "\"kind\":\"note\",\"virtual_time_ms\":9223372036854775807"),
                   -EBADMSG, "virtual_time");
 }

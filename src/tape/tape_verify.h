@@ -20,7 +20,7 @@ struct tape_verify_options {
 };
 
 struct tape_verdict {
-    uint64_t records, contents; /* contents: payloads that were read from the store */
+    uint64_t records, contents; /* contents: those read from the store */
     uint64_t finding_count;
     json_t *findings; /* owned: [{"line","code","message"}] */
     json_t *notes;    /* owned: texts */

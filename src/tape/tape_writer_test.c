@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct tape_writer *writer_at(const char *path)
@@ -101,7 +102,7 @@ TEST(no_temporary_file_is_left_and_the_open_tape_is_locked)
 
     CHECK_TRUE(!file_exists(temp));
     CHECK_INT(flock(fd, LOCK_EX | LOCK_NB), -1);
-    writer = tape_writer_free(writer);
+    tape_writer_free(take_ptr(&writer));
     CHECK_INT(flock(fd, LOCK_EX | LOCK_NB), 0);
 }
 
@@ -170,6 +171,48 @@ TEST(a_full_disk_leaves_whole_lines_and_a_writer_that_stays_failed)
     CHECK_INT(add_raw(writer, TAPE_NOTE, "{}", &err), -EFBIG);
     CHECK_INT(stat(path, &after), 0);
     CHECK_INT(after.st_size, whole.st_size);
+}
+
+/* Writes small batches until it is killed; a byte into the pipe for each. */
+static void write_for_ever(struct tape_writer *writer, int pipe_fd)
+{
+    struct err err = {0};
+
+    for (;;)
+        if (add_raw(writer, TAPE_NOTE, "{\"text\":\"again and again\"}", &err) < 0 ||
+            (tape_writer_count(writer) % 50 == 0 && write(pipe_fd, "x", 1) != 1))
+            _exit(1);
+}
+
+TEST(a_writer_killed_at_any_moment_leaves_a_tape_that_reads)
+{
+    for (int round = 0; round < 10; round++) {
+        CLEANUP(mem_free) char *name = mem_format("killed%d.tape", round);
+        const char *path = tmp_path(name);
+        CLEANUP(tape_writer_free) struct tape_writer *writer = NULL;
+        CLEANUP(tape_reader_free) struct tape_reader *reader = NULL;
+        struct tape_writer_options options = {.path = path, .batch_bytes = 700};
+        struct tape_entry entry;
+        struct err err = {0};
+        char bytes[8];
+        int pipes[2], r;
+        CHECK_OK(tape_writer_open(&options, &writer, &err), err);
+        CHECK_INT(pipe(pipes), 0);
+        pid_t child = fork();
+        if (child == 0)
+            write_for_ever(writer, pipes[1]);
+        CHECK_OK(fd_read_full(pipes[0], bytes, (size_t)(round % 8 + 1)), err);
+        CHECK_INT(kill(child, SIGKILL), 0);
+        CHECK_INT(waitpid(child, NULL, 0), child);
+        (void)close(pipes[0]);
+        (void)close(pipes[1]);
+        CHECK_OK(tape_reader_open(&(struct tape_reader_options){.path = path}, &reader, &err), err);
+        for (uint64_t seq = 0; (r = tape_reader_next(reader, &entry, &err)) > 0; seq++)
+            CHECK_INT(entry.seq, seq);
+        CHECK_OK(r, err);
+        CHECK_TRUE(tape_reader_summary(reader).records >= (uint64_t)(round % 8 + 1) * 50 - 50);
+        CHECK_TRUE(!tape_reader_summary(reader).closed);
+    }
 }
 
 TEST(small_text_stands_in_the_record_and_the_rest_in_the_store)

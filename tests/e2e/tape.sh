@@ -96,6 +96,14 @@ test_that "verify checks order, hashes, contents and the end line" '
     run "$VITRO" tape verify p.tape; out_has "content_damaged"
     run "$VITRO" tape show p.tape; status_is 0'
 
+test_that "a tape of harn is read in its own form, and its BLAKE3 names are not taken for ours" '
+    { echo "{\"type\":\"header\",\"version\":1,\"harn_version\":\"0.8\",\"started_at_unix_ms\":null,\"script_path\":null,\"argv\":[]}"
+      echo "{\"type\":\"record\",\"seq\":0,\"virtual_time_ms\":0,\"monotonic_ms\":0,\"kind\":{\"kind\":\"process_spawn\",\"program\":\"git\",\"args\":[],\"cwd\":null,\"exit_code\":0,\"duration_ms\":3,\"stdout_payload\":{\"content_hash\":\"af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262\",\"text\":\"\"}}}"
+      echo "{\"type\":\"record\",\"seq\":1,\"phase\":\"runtime_finalize\",\"virtual_time_ms\":0,\"monotonic_ms\":0,\"kind\":{\"kind\":\"file_delete\",\"path\":\"x\"}}"; } >h.tape
+    run "$VITRO" tape show h.tape; status_is 0; out_has "process_spawn   git  args=[]  exit_code=0  duration=00:00:00.003"; out_has "(runtime_finalize)"
+    run "$VITRO" tape verify h.tape; status_is 0; out_has "note: written by harn"
+    run "$VITRO" tape diff h.tape h.tape; status_is 0'
+
 test_that "verify --secrets finds what another tool let through" '
     { echo "$header"; line 0 env_read "{\"name\":\"DB_PASSWORD\",\"value\":\"hunter2\"}"
       line 1 note "{\"text\":\"use AKIAIOSFODNN7EXAMPLE\"}"; } >s.tape

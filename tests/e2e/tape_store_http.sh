@@ -28,6 +28,32 @@ test_that "contents are pushed once, fetched where they are missing, and checked
     run "$VITRO" tape verify other/a.tape; status_is 0
     run "$VITRO" tape fetch other/a.tape --store "$nginx_url"; out_has "0 contents moved, 1 there already"'
 
+test_that "a writer sends its contents to the server while it records" '
+    need nginx; need perl
+    nginx_start "$PWD"; trap nginx_stop EXIT
+    cat >t.c <<"C"
+#include "vitro/tape.h"
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct vitro_tape_options options = {.store_url = argv[1]};
+    struct vitro_tape_error error = {0};
+    vitro_tape_writer *tape = vitro_tape_create("w.tape", &options, &error);
+    char hash[65];
+    if (argc != 2 || !tape || vitro_tape_put(tape, "shared", 6, hash, &error) < 0)
+        return fprintf(stderr, "%s\n", error.text), 1;
+    puts(hash);
+    return vitro_tape_close(tape, &error) < 0;
+}
+C
+    san=; case $O in *san-*) san=-fsanitize=$(echo "${O##*san-}" | tr - ,) ;; esac
+    cc -I"$TOP/include" $san -o t t.c "$TOP/$O/libvitro.a" -ljansson -lcrypto -lzstd -lcurl -lpthread -lm
+    run ./t "$nginx_url"; status_is 0
+    [ "$(cat www/cas/$(cat "$RUN/out"))" = shared ]
+    [ "$(cat w.tape.cas/$(cat "$RUN/out"))" = shared ]
+    rm w.tape; run ./t "$nginx_url/readonly"; status_is 0
+    rm -r w.tape w.tape.cas www/cas; run ./t "$nginx_url/readonly"; status_is 1; err_has "the server answered 403"'
+
 test_that "what the server lacks, refuses or damages is named" '
     need nginx; need perl
     nginx_start "$PWD"; trap nginx_stop EXIT
