@@ -3,10 +3,10 @@
  *
  *     take every event there is -> prove that the box is idle -> move the clock -> again
  *
- * Between two looks the supervisor sleeps on one epoll (children, controller, its own signals), for a
- * while that grows with the time since the last event: a guest that computes is not disturbed, and a
- * box that falls idle is noticed at once. How long it sleeps changes when a jump happens in real
- * time, never to where. */
+ * Between two looks the supervisor sleeps on one epoll (children, controller, its own signals), for
+ * a while that grows with the time since the last event: a guest that computes is not disturbed,
+ * and a box that falls idle is noticed at once. How long it sleeps changes when a jump happens in
+ * real time, never to where. */
 #include "box/box_internal.h"
 #include "box/file_times.h"
 #include "box/policy.h"
@@ -114,7 +114,8 @@ static void on_spawn(struct box *box, struct task *task, int event)
         if (event == PTRACE_EVENT_CLONE) /* clone(SIGCHLD) without CLONE_VM is a fork */
             child->process->shares_memory = true;
         if (box->options->max_procs && box->process_count > box->options->max_procs) {
-            box_end(box, BOX_CEILING, "more than %u processes at once (--max-procs), made by %s (%s)",
+            box_end(box, BOX_CEILING,
+                    "more than %u processes at once (--max-procs), made by %s (%s)",
                     box->options->max_procs, process->path, process->program);
             return;
         }
@@ -148,8 +149,8 @@ static struct task *exec_survivor(struct box *box, struct task *leader)
     if (ptrace(PTRACE_GETEVENTMSG, leader->tid, NULL, &former) < 0)
         return leader;
     FOR_EACH_TASK(box, task)
-        if (task->process == process && task != leader)
-            task_remove(box, task);
+    if (task->process == process && task != leader)
+        task_remove(box, task);
     (void)former;
     leader->ordinal = 1;
     process->threads_spawned = 1;
@@ -187,8 +188,8 @@ static void deny_unknown(struct box *box, struct task *task, unsigned long why)
     char capability[40];
     long number = (long)task_regs(task)->orig_rax;
 
-    (void)snprintf(capability, sizeof capability, why ? "syscall/foreign-%ld" : "syscall/unknown-%ld",
-                   number);
+    (void)snprintf(capability, sizeof capability,
+                   why ? "syscall/foreign-%ld" : "syscall/unknown-%ld", number);
     leak_add(box, task->process, capability);
     task_skip(task, -ENOSYS);
 }
@@ -307,12 +308,20 @@ static void handle(struct box *box, pid_t tid, int status)
     task->state = TASK_STOPPED;
     task->regs_valid = task->regs_dirty = false;
     switch (event) {
-    case PTRACE_EVENT_SECCOMP: on_seccomp(box, task); break;
+    case PTRACE_EVENT_SECCOMP:
+        on_seccomp(box, task);
+        break;
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
-    case PTRACE_EVENT_CLONE: on_spawn(box, task, event); break;
-    case PTRACE_EVENT_EXEC: on_exec(box, task); break;
-    case PTRACE_EVENT_STOP: on_event_stop(box, task, signal); break;
+    case PTRACE_EVENT_CLONE:
+        on_spawn(box, task, event);
+        break;
+    case PTRACE_EVENT_EXEC:
+        on_exec(box, task);
+        break;
+    case PTRACE_EVENT_STOP:
+        on_event_stop(box, task, signal);
+        break;
     default:
         if (signal == (SIGTRAP | 0x80))
             on_syscall_stop(box, task);
@@ -593,7 +602,7 @@ static void clear_box(struct box *box)
     box->times = file_times_free(box->times);
     while (box->task_count)
         FOR_EACH_TASK(box, task)
-            task_remove(box, task);
+    task_remove(box, task);
 }
 
 int box_supervise(struct box *box, struct err *err)

@@ -46,8 +46,8 @@ struct box_return_slot {
 struct box_guest_page {
     uint64_t reads;                /* clock reads since the clock last moved */
     uint64_t kernel_clock_gettime; /* BOX_DRIVE_REAL: the kernel's own function */
-    uint64_t sequence;             /* the clock page's, when `reads` began: a moved clock resets it */
-    struct box_return_slot slots[BOX_SLOTS]; /* one a thread that waits */
+    uint64_t sequence; /* the clock page's, when `reads` began: a moved clock resets it */
+    struct box_return_slot slots[BOX_SLOTS];               /* one a thread that waits */
     unsigned char scratch[BOX_PAGE - 24 - 16 * BOX_SLOTS]; /* the supervisor's, while stopped */
 };
 

@@ -6,9 +6,9 @@
  *     task        a guest thread: what it is doing as far as ptrace can tell
  *     deadline    something that is due at a virtual time: a task's wait, or a timer
  *
- * A task is in one of four states. RUNNING: the kernel has it; it runs, or it is blocked in a call we
- * do not look at, or in a timed call that we made endless (task->wait.active). STOPPED: at a ptrace
- * stop, being handled. PARKED: at the entry of a pure sleep, held there until its deadline.
+ * A task is in one of four states. RUNNING: the kernel has it; it runs, or it is blocked in a call
+ * we do not look at, or in a timed call that we made endless (task->wait.active). STOPPED: at a
+ * ptrace stop, being handled. PARKED: at the entry of a pure sleep, held there until its deadline.
  * LISTENING: in a group-stop. idle.c proves that no RUNNING task can run before it moves the clock.
  *
  *     NEW -> RUNNING <-> STOPPED -> PARKED -> RUNNING
@@ -59,8 +59,8 @@ enum task_state { TASK_NEW, TASK_RUNNING, TASK_STOPPED, TASK_PARKED, TASK_LISTEN
 enum wait_rest { REST_NONE, REST_TIMESPEC, REST_TIMEVAL };
 
 struct wait {
-    bool active;       /* set at the call's entry; cleared when it is known to have ended */
-    bool expiring;     /* its deadline passed, an interrupt is on its way */
+    bool active;   /* set at the call's entry; cleared when it is known to have ended */
+    bool expiring; /* its deadline passed, an interrupt is on its way */
     enum wait_rest rest;
     uint64_t rest_address;
     long number;       /* the call as the kernel sees it */
@@ -74,50 +74,50 @@ struct wait {
 };
 
 struct blocked_call { /* where the kernel has a task */
-    long number; /* -1: not in a call */
+    long number;      /* -1: not in a call */
     uint64_t args[6], sp, ip;
 };
 
 struct task {
     pid_t tid;
-    struct process *process; /* borrowed; NULL for a child seen before its parent's event */
+    struct process *process;      /* borrowed; NULL for a child seen before its parent's event */
     struct task *next, *previous; /* all tasks, newest first */
     struct task *next_in_bucket;
-    unsigned ordinal;        /* 1 for the first thread of a process */
+    unsigned ordinal; /* 1 for the first thread of a process */
     enum task_state state;
     bool regs_valid, regs_dirty;
-    bool started;            /* its first stop was seen */
-    bool stepping_in;        /* a child whose first stop waits for its parent's event */
+    bool started;                 /* its first stop was seen */
+    bool stepping_in;             /* a child whose first stop waits for its parent's event */
     struct user_regs_struct regs; /* while STOPPED or PARKED */
     void (*on_exit)(struct box *box, struct task *task); /* at the exit stop of this call */
-    uint64_t note[4];        /* the entry handler's, for on_exit */
+    uint64_t note[4];                                    /* the entry handler's, for on_exit */
     struct wait wait;
     struct blocked_call blocked; /* as of the last idle_check */
-    int syscall_fd, stat_fd; /* of /proc/TID, -1 until first needed */
-    int slot;                /* its return slot in the guest page; -1 until first needed */
+    int syscall_fd, stat_fd;     /* of /proc/TID, -1 until first needed */
+    int slot;                    /* its return slot in the guest page; -1 until first needed */
 };
 
 struct posix_timer;
 
 struct process {
     pid_t pid;
-    char *path;              /* owned: "1.2.1", the order of spawns */
-    char *program;           /* owned: what it runs, for people */
-    struct process *next;    /* all processes, newest first */
-    struct process *parent;  /* who spawned it; NULL when that one is gone */
+    char *path;             /* owned: "1.2.1", the order of spawns */
+    char *program;          /* owned: what it runs, for people */
+    struct process *next;   /* all processes, newest first */
+    struct process *parent; /* who spawned it; NULL when that one is gone */
     unsigned children, threads_spawned, task_count;
-    uint64_t events;         /* records on the tape so far */
-    bool vdso_ready;         /* our pages are mapped at page_base */
-    bool shares_memory;      /* made by vfork, still in its parent's memory: takes no slots */
+    uint64_t events;    /* records on the tape so far */
+    bool vdso_ready;    /* our pages are mapped at page_base */
+    bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
     uint64_t page_base;
-    uint64_t spin_ns;        /* clock ticks it was given for spinning: its CPU time */
-    uint64_t spun_ns;        /* of those, since time last passed by other means */
-    int64_t started_ns;      /* virtual monotonic */
-    uint64_t raw_reads;      /* clock reads by system call since the last other event */
-    struct rng random;       /* the stream behind getrandom */
+    uint64_t spin_ns;   /* clock ticks it was given for spinning: its CPU time */
+    uint64_t spun_ns;   /* of those, since time last passed by other means */
+    int64_t started_ns; /* virtual monotonic */
+    uint64_t raw_reads; /* clock reads by system call since the last other event */
+    struct rng random;  /* the stream behind getrandom */
     uint64_t random_draws, random_bytes, random_opens;
-    pid_t pid_inside;        /* in the box's pid namespace; 0 until asked for */
+    pid_t pid_inside;              /* in the box's pid namespace; 0 until asked for */
     struct process_timers *timers; /* sys_timer.c; NULL until one is used */
 };
 
@@ -142,31 +142,31 @@ struct box {
     size_t task_count, process_count, process_count_max;
     uint64_t processes_ever;
     struct process *processes;
-    struct process *first;    /* the program itself; NULL when it has ended */
+    struct process *first; /* the program itself; NULL when it has ended */
     pid_t init_pid, guest_pid;
     int init_socket;
     int shm_id;
     int signal_fd, epoll_fd, stdout_poll[3];
-    uint64_t steps;           /* ptrace stops handled */
+    uint64_t steps; /* ptrace stops handled */
     uint64_t real_started_ns, real_deadline_ns;
     int64_t coarse_started_ns;
     sigset_t caller_mask;
     bool main_ended, over;
-    bool dying;               /* a leader was seen dead before its threads: idle.c looks harder */
-    int main_status;          /* as of wait(2) */
+    bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */
+    int main_status; /* as of wait(2) */
     uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
     struct box_tape *tape;
-    struct vtimer *timerfds;  /* sys_timer.c */
+    struct vtimer *timerfds; /* sys_timer.c */
     struct file_times *times;
     struct random_pipe *random_pipes; /* special.c */
     uint64_t specials_made;
-    int root_fd;              /* the box's root directory; -1 until its first exec */
-    struct stat outside;      /* standard input, as the caller gave it */
-    bool program_started;     /* its exec succeeded */
-    bool realtime;            /* guests run above the supervisor: it runs when they all wait */
+    int root_fd;          /* the box's root directory; -1 until its first exec */
+    struct stat outside;  /* standard input, as the caller gave it */
+    bool program_started; /* its exec succeeded */
+    bool realtime;        /* guests run above the supervisor: it runs when they all wait */
     uint64_t last_interrupt_ns;
-    struct control *control;  /* control.c; NULL without a control socket */
+    struct control *control; /* control.c; NULL without a control socket */
 };
 
 /* box.c: the loop. */
@@ -189,7 +189,7 @@ void task_name(const struct task *task, struct buf *buf); /* "1.2 (curl)" */
 
 /* guest.c: registers, memory and calls of a stopped task. */
 struct user_regs_struct *task_regs(struct task *task); /* NULL if it is gone */
-void task_set_regs(struct task *task);                  /* marks them changed */
+void task_set_regs(struct task *task);                 /* marks them changed */
 void task_set_arg(struct task *task, int index, uint64_t value);
 int guest_read(struct task *task, uint64_t address, void *bytes, size_t length);
 int guest_write(struct task *task, uint64_t address, const void *bytes, size_t length);
@@ -210,14 +210,14 @@ int exec_find_kernel_vdso(struct box *box, struct err *err);
 
 /* vclock.c */
 void vclock_init(struct vclock *clock, const struct box_options *options);
-int64_t vclock_now(const struct vclock *clock);      /* virtual monotonic */
+int64_t vclock_now(const struct vclock *clock); /* virtual monotonic */
 int64_t vclock_realtime(const struct vclock *clock);
 int64_t vclock_of(const struct vclock *clock, clockid_t id); /* any wall or monotonic id */
 bool vclock_is_realtime(clockid_t id);
 void vclock_move(struct vclock *clock, int64_t monotonic_ns); /* forward only */
 void vclock_set_realtime(struct vclock *clock, int64_t realtime_ns);
 uint64_t vclock_real_delay(const struct vclock *clock, int64_t due_ns); /* real ns until due */
-bool vclock_held(const struct vclock *clock); /* stands still unless moved */
+bool vclock_held(const struct vclock *clock);    /* stands still unless moved */
 bool vclock_virtual(const struct vclock *clock); /* anything but the plain real clock */
 
 /* sys_time.c */
@@ -246,8 +246,8 @@ bool wait_again(struct box *box, struct task *task, uint64_t value); /* our own 
 bool wait_is_current(const struct task *task); /* it is still blocked in its wait (task->blocked) */
 void wait_end(struct box *box, struct task *task);
 void wait_fire(struct box *box, struct deadline *deadline);
-struct task *wait_task(struct deadline *deadline); /* of a deadline whose fire is wait_fire */
-bool wait_was_interrupted(struct task *task); /* its registers show a wait cut short */
+struct task *wait_task(struct deadline *deadline);    /* of a deadline whose fire is wait_fire */
+bool wait_was_interrupted(struct task *task);         /* its registers show a wait cut short */
 void wait_settle(struct box *box, struct task *task); /* at an exit, event or signal stop */
 void wait_signal(struct box *box, struct task *task, int signal);
 void wait_check_signals(struct box *box, struct process *process); /* of parked tasks; NULL: all */
@@ -279,8 +279,8 @@ void leak_note(struct box *box, const char *format, ...) PRINTF_LIKE(2, 3);
 int box_tape_open(struct box *box, struct err *err);
 /* One record; `members` is the inside of a JSON object, its names sorted. Records of one virtual
  * instant are written in the order of (process path, thread, sequence), never of arrival. */
-void tape_event(struct box *box, const struct process *process, unsigned thread, enum tape_kind kind,
-                const char *members, ...) PRINTF_LIKE(5, 6);
+void tape_event(struct box *box, const struct process *process, unsigned thread,
+                enum tape_kind kind, const char *members, ...) PRINTF_LIKE(5, 6);
 void tape_exec(struct box *box, struct task *task);
 void box_tape_moved(struct box *box); /* the clock is about to move */
 int box_tape_close(struct box *box, struct err *err);
@@ -298,11 +298,17 @@ void timers_signal(struct box *box, struct task *task, int signal); /* at its de
 static inline uint64_t sys_arg(const struct user_regs_struct *regs, int index)
 {
     switch (index) {
-    case 0: return regs->rdi;
-    case 1: return regs->rsi;
-    case 2: return regs->rdx;
-    case 3: return regs->r10;
-    case 4: return regs->r8;
-    default: return regs->r9;
+    case 0:
+        return regs->rdi;
+    case 1:
+        return regs->rsi;
+    case 2:
+        return regs->rdx;
+    case 3:
+        return regs->r10;
+    case 4:
+        return regs->r8;
+    default:
+        return regs->r9;
     }
 }

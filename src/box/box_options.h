@@ -30,30 +30,30 @@ struct box_options {
     const char *const *envp; /* NULL: the caller's environment */
     const char *directory;   /* working directory; NULL: the caller's */
     struct box_clock clock;
-    uint64_t seed;           /* 0 reads as 1 */
+    uint64_t seed; /* 0 reads as 1 */
     bool random_real, identity_real, net_real;
-    unsigned cpus;           /* 0 reads as 1 */
-    uint64_t max_time_ns;    /* virtual; 0: none */
-    uint64_t timeout_ns;     /* real; 0: ten minutes */
-    uint64_t max_steps;      /* stops; 0: none */
-    unsigned max_procs;      /* processes at once; 0: 4096 */
-    const char *record;      /* bundle to write; NULL: none */
-    const char *control;     /* path of the control socket; NULL: none */
-    int stdio[3];            /* 0: inherit; else an fd that becomes 0, 1, 2 */
+    unsigned cpus;        /* 0 reads as 1 */
+    uint64_t max_time_ns; /* virtual; 0: none */
+    uint64_t timeout_ns;  /* real; 0: ten minutes */
+    uint64_t max_steps;   /* stops; 0: none */
+    unsigned max_procs;   /* processes at once; 0: 4096 */
+    const char *record;   /* bundle to write; NULL: none */
+    const char *control;  /* path of the control socket; NULL: none */
+    int stdio[3];         /* 0: inherit; else an fd that becomes 0, 1, 2 */
     bool allow_leak, allow_orphan;
-    bool foreground;         /* the program gets the controlling terminal */
+    bool foreground; /* the program gets the controlling terminal */
 };
 
 enum box_outcome {
-    BOX_EXITED,     /* status is the program's */
+    BOX_EXITED, /* status is the program's */
     BOX_DEADLOCK,
     BOX_LIVELOCK,
-    BOX_CEILING,    /* a budget or the real ceiling */
-    BOX_REFUSED,    /* the program asked for what a box cannot give (32-bit code) */
+    BOX_CEILING, /* a budget or the real ceiling */
+    BOX_REFUSED, /* the program asked for what a box cannot give (32-bit code) */
     BOX_NOT_FOUND,
     BOX_NOT_EXECUTABLE,
-    BOX_KILLED,     /* by the person in front of it */
-    BOX_TROUBLE,    /* ours; the text says what */
+    BOX_KILLED,  /* by the person in front of it */
+    BOX_TROUBLE, /* ours; the text says what */
 };
 
 struct box_leak {

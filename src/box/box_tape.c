@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* box_tape: what happened in the box, as a bundle with a tape.
  *
- * Arrival order is the scheduler's business and differs from run to run. So the records of one virtual
- * instant are kept until the clock moves, and then written in the order of process path, thread and
- * sequence within the thread. */
+ * Arrival order is the scheduler's business and differs from run to run. So the records of one
+ * virtual instant are kept until the clock moves, and then written in the order of process path,
+ * thread and sequence within the thread. */
 #include "box/box_internal.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -39,13 +39,14 @@ static void add_options(const struct box_options *options, struct buf *buf)
 {
     static const char *const modes[] = {"paused", "manual", "shifted", "scaled", "real"};
 
-    buf_addf(buf,
-             "{\"clock\":{\"mode\":\"%s\",\"scale\":%u,\"shift_ns\":%lld,\"start_ns\":%lld},\"cpus\":%u,"
-             "\"identity\":\"%s\",\"net\":\"%s\",\"random\":\"%s\",\"seed\":%llu}",
-             modes[options->clock.mode], options->clock.scale, (long long)options->clock.shift_ns,
-             (long long)options->clock.start_ns, options->cpus,
-             options->identity_real ? "real" : "virtual", options->net_real ? "real" : "deny",
-             options->random_real ? "real" : "virtual", (unsigned long long)options->seed);
+    buf_addf(
+        buf,
+        "{\"clock\":{\"mode\":\"%s\",\"scale\":%u,\"shift_ns\":%lld,\"start_ns\":%lld},\"cpus\":%u,"
+        "\"identity\":\"%s\",\"net\":\"%s\",\"random\":\"%s\",\"seed\":%llu}",
+        modes[options->clock.mode], options->clock.scale, (long long)options->clock.shift_ns,
+        (long long)options->clock.start_ns, options->cpus,
+        options->identity_real ? "real" : "virtual", options->net_real ? "real" : "deny",
+        options->random_real ? "real" : "virtual", (unsigned long long)options->seed);
 }
 
 int box_tape_open(struct box *box, struct err *err)
@@ -62,17 +63,18 @@ int box_tape_open(struct box *box, struct err *err)
     vclock_init(&clock, box->options);
     add_options(box->options, &options);
     CLEANUP(mem_free) char *path = bundle_path(tape->bundle, "tape");
-    r = tape_writer_open(&(struct tape_writer_options){.path = path,
-                                                       .argv = box->options->argv,
-                                                       .started_at_unix_ms = vclock_realtime(&clock) /
-                                                                             (int64_t)NS_PER_MS,
-                                                       .options = buf_text(&options)},
-                         &tape->writer, err);
+    r = tape_writer_open(
+        &(struct tape_writer_options){.path = path,
+                                      .argv = box->options->argv,
+                                      .started_at_unix_ms =
+                                          vclock_realtime(&clock) / (int64_t)NS_PER_MS,
+                                      .options = buf_text(&options)},
+        &tape->writer, err);
     return r < 0 ? r : bundle_add(tape->bundle, "tape", "tape", err);
 }
 
-void tape_event(struct box *box, const struct process *process, unsigned thread, enum tape_kind kind,
-                const char *members, ...)
+void tape_event(struct box *box, const struct process *process, unsigned thread,
+                enum tape_kind kind, const char *members, ...)
 {
     struct box_tape *tape = box->tape;
     CLEANUP(buf_done) struct buf text = {0};
@@ -135,13 +137,13 @@ static void write_held(struct box *box, const struct held *held)
         return;
     (void)tape_writer_record(
         tape->writer,
-        &(struct tape_record){.kind = held->kind,
-                              .process = held->process,
-                              .virtual_time_ns = vclock_realtime(&box->clock),
-                              .monotonic_ns = (uint64_t)(vclock_now(&box->clock) -
-                                                         box->clock.start_monotonic_ns),
-                              .data = data.data,
-                              .data_length = data.length},
+        &(struct tape_record){
+            .kind = held->kind,
+            .process = held->process,
+            .virtual_time_ns = vclock_realtime(&box->clock),
+            .monotonic_ns = (uint64_t)(vclock_now(&box->clock) - box->clock.start_monotonic_ns),
+            .data = data.data,
+            .data_length = data.length},
         &tape->err);
 }
 

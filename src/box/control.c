@@ -49,8 +49,9 @@ int control_open(struct box *box, struct err *err)
     CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 8) < 0) {
         err_set(err, -errno, "control socket '%s': %m", path);
-        return errno == EADDRINUSE ? err_hint(err, "another box has this name; choose another with --name")
-                                   : err->code;
+        return errno == EADDRINUSE
+                   ? err_hint(err, "another box has this name; choose another with --name")
+                   : err->code;
     }
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
     if (epoll_ctl(box->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -65,7 +66,8 @@ static void add_now(struct box *box, struct buf *buf)
     int64_t now = vclock_realtime(&box->clock);
 
     buf_adds(buf, "{\"elapsed_ns\":");
-    buf_addf(buf, "%lld,\"now\":\"", (long long)(vclock_now(&box->clock) - box->clock.start_monotonic_ns));
+    buf_addf(buf, "%lld,\"now\":\"",
+             (long long)(vclock_now(&box->clock) - box->clock.start_monotonic_ns));
     when_add(buf, now);
     buf_addf(buf, "\",\"now_ns\":%lld}\n", (long long)now);
 }

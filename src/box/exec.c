@@ -56,7 +56,7 @@ int exec_find_kernel_vdso(struct box *box, struct err *err)
 }
 
 struct auxv_view {
-    uint64_t address; /* of the first entry, on the guest's stack */
+    uint64_t address;                      /* of the first entry, on the guest's stack */
     uint64_t vdso_address, random_address; /* addresses of the values; 0 if absent */
     uint64_t vdso, random;
 };
@@ -138,8 +138,12 @@ static int vdso_range(struct task *task, uint64_t vdso, uint64_t *start, uint64_
 
 static int map_pages(struct box *box, struct task *task, uint64_t vdso)
 {
-    const uint64_t guest_page[6] = {PAGES_AT, BOX_PAGE, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, (uint64_t)-1, 0};
+    const uint64_t guest_page[6] = {PAGES_AT,
+                                    BOX_PAGE,
+                                    PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+                                    (uint64_t)-1,
+                                    0};
     const uint64_t image[6] = {(uint64_t)box->shm_id, PAGES_AT + BOX_PAGE, SHM_RDONLY | SHM_EXEC};
     uint64_t start = 0, end = 0;
     long result = 0;
@@ -181,8 +185,10 @@ static void refuse_foreign_code(struct box *box, struct task *task)
     CLEANUP(buf_done) struct buf name = {0};
 
     task_name(task, &name);
-    box_end(box, BOX_REFUSED, "%s is a 32-bit program, and a box runs 64-bit x86 code only\n"
-            "hint: build it for x86-64, or run it outside the box", buf_text(&name));
+    box_end(box, BOX_REFUSED,
+            "%s is a 32-bit program, and a box runs 64-bit x86 code only\n"
+            "hint: build it for x86-64, or run it outside the box",
+            buf_text(&name));
 }
 
 /* Runs at the exit stop of execve. */

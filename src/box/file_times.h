@@ -9,9 +9,9 @@
  *
  * Files from before the box keep their times, so that whoever recorded them (git, python, ninja)
  * finds them unchanged. But where a call asks how old a file is (stat, which follows links), a file
- * from the box's future would look broken ("clock skew"): such times are moved, in their order, into
- * the last day before the box's clock started. lstat and fstat, by which tools recognise a file they
- * know, tell the time as it is. */
+ * from the box's future would look broken ("clock skew"): such times are moved, in their order,
+ * into the last day before the box's clock started. lstat and fstat, by which tools recognise a
+ * file they know, tell the time as it is. */
 #pragma once
 #include "box/box_internal.h"
 
@@ -32,8 +32,8 @@ int64_t file_times_show(struct file_times *times, const struct file_stamp *stamp
 void file_times_keep(struct file_times *times, const struct file_stamp *stamp);
 /* Remembers a file that was opened for writing; `path` is absolute in the box. */
 void file_times_touch(struct file_times *times, const char *path);
-/* The clock is about to leave `now_ns`: notes what was written since it last moved. `root_fd` is the
- * box's root directory. */
+/* The clock is about to leave `now_ns`: notes what was written since it last moved. `root_fd` is
+ * the box's root directory. */
 void file_times_settle(struct file_times *times, int root_fd, int64_t now_ns);
 int64_t file_times_start(const struct file_times *times); /* stamps from here on are the box's */
 bool file_times_any_touched(const struct file_times *times);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* filter: policy.def as one seccomp program.
  *
- * A binary search over runs of neighbouring numbers that share an answer, about nine comparisons for
- * any call; calls that are always allowed do not even come here, because the kernel keeps a bitmap of
- * them. Written by hand rather than with libseccomp: the program has to be built in microseconds at
- * every start, and some rules look at arguments in ways that its API has no words for. */
+ * A binary search over runs of neighbouring numbers that share an answer, about nine comparisons
+ * for any call; calls that are always allowed do not even come here, because the kernel keeps a
+ * bitmap of them. Written by hand rather than with libseccomp: the program has to be built in
+ * microseconds at every start, and some rules look at arguments in ways that its API has no words
+ * for. */
 #include "box/policy.h"
 #include <assert.h>
 #include <errno.h>
@@ -144,15 +145,33 @@ static void emit_rule(struct program *p, enum policy_rule rule)
     static const uint32_t map_vdso[] = {0x2001, 0x2002, 0x2003};
 
     switch (rule) {
-    case RULE_NONE: emit_trace(p); break;
-    case RULE_POSITIVE_INT_2: rule_positive(p, 2); break;
-    case RULE_POSITIVE_INT_3: rule_positive(p, 3); break;
-    case RULE_POINTER_2: rule_pointer(p, 2); break;
-    case RULE_POINTER_3: rule_pointer(p, 3); break;
-    case RULE_POINTER_4: rule_pointer(p, 4); break;
-    case RULE_FUTEX_TIMED: rule_futex(p); break;
-    case RULE_SOCKET_TIMEOUT: rule_socket_timeout(p); break;
-    case RULE_CLONE_UNTRACED: rule_flag(p, 0, 0x00800000u); break;
+    case RULE_NONE:
+        emit_trace(p);
+        break;
+    case RULE_POSITIVE_INT_2:
+        rule_positive(p, 2);
+        break;
+    case RULE_POSITIVE_INT_3:
+        rule_positive(p, 3);
+        break;
+    case RULE_POINTER_2:
+        rule_pointer(p, 2);
+        break;
+    case RULE_POINTER_3:
+        rule_pointer(p, 3);
+        break;
+    case RULE_POINTER_4:
+        rule_pointer(p, 4);
+        break;
+    case RULE_FUTEX_TIMED:
+        rule_futex(p);
+        break;
+    case RULE_SOCKET_TIMEOUT:
+        rule_socket_timeout(p);
+        break;
+    case RULE_CLONE_UNTRACED:
+        rule_flag(p, 0, 0x00800000u);
+        break;
     case RULE_PRCTL:
         rule_one_of(p, 0, ~0u, prctls, ARRAY_LENGTH(prctls));
         emit_trace(p);
@@ -161,18 +180,30 @@ static void emit_rule(struct program *p, enum policy_rule rule)
         rule_one_of(p, 0, ~0u, map_vdso, ARRAY_LENGTH(map_vdso));
         emit_trace(p);
         break;
-    case RULE_OPEN_1: rule_open(p, 1); break;
-    case RULE_OPEN_2: rule_open(p, 2); break;
+    case RULE_OPEN_1:
+        rule_open(p, 1);
+        break;
+    case RULE_OPEN_2:
+        rule_open(p, 2);
+        break;
     }
 }
 
 static void emit_leaf(struct program *p, const struct policy *policy)
 {
     switch (policy->kind) {
-    case POLICY_ALLOW: emit_allow(p); break;
-    case POLICY_DENY: emit_return(p, SECCOMP_RET_ERRNO | (uint32_t)policy->error); break;
-    case POLICY_UNKNOWN: emit_trace(p); break;
-    case POLICY_TRACE: emit_rule(p, policy->rule); break;
+    case POLICY_ALLOW:
+        emit_allow(p);
+        break;
+    case POLICY_DENY:
+        emit_return(p, SECCOMP_RET_ERRNO | (uint32_t)policy->error);
+        break;
+    case POLICY_UNKNOWN:
+        emit_trace(p);
+        break;
+    case POLICY_TRACE:
+        emit_rule(p, policy->rule);
+        break;
     }
 }
 
@@ -194,11 +225,16 @@ static void emit_tree(struct program *p, const struct run *runs, size_t count)
 static bool axis_is_virtual(const struct box_options *options, enum policy_axis axis)
 {
     switch (axis) {
-    case AXIS_TIME: return options->clock.mode != BOX_CLOCK_REAL;
-    case AXIS_RANDOM: return !options->random_real;
-    case AXIS_IDENTITY: return !options->identity_real;
-    case AXIS_FILES: return options->clock.mode != BOX_CLOCK_REAL || !options->random_real;
-    case AXIS_ALWAYS: break;
+    case AXIS_TIME:
+        return options->clock.mode != BOX_CLOCK_REAL;
+    case AXIS_RANDOM:
+        return !options->random_real;
+    case AXIS_IDENTITY:
+        return !options->identity_real;
+    case AXIS_FILES:
+        return options->clock.mode != BOX_CLOCK_REAL || !options->random_real;
+    case AXIS_ALWAYS:
+        break;
     }
     return true;
 }

@@ -31,12 +31,24 @@ void task_set_arg(struct task *task, int index, uint64_t value)
     struct user_regs_struct *regs = task_regs(task);
 
     switch (index) {
-    case 0: regs->rdi = value; break;
-    case 1: regs->rsi = value; break;
-    case 2: regs->rdx = value; break;
-    case 3: regs->r10 = value; break;
-    case 4: regs->r8 = value; break;
-    default: regs->r9 = value; break;
+    case 0:
+        regs->rdi = value;
+        break;
+    case 1:
+        regs->rsi = value;
+        break;
+    case 2:
+        regs->rdx = value;
+        break;
+    case 3:
+        regs->r10 = value;
+        break;
+    case 4:
+        regs->r8 = value;
+        break;
+    default:
+        regs->r9 = value;
+        break;
     }
     task_set_regs(task);
 }

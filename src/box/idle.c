@@ -4,11 +4,13 @@
  * Every task is either held by us or blocked in the kernel. A wake-up inside the box (pipe, socket,
  * futex, signal, child) makes the sleeper runnable inside the waker's own call, so it is enough to
  * see all tasks blocked at one instant. With box and supervisor on one CPU that instant is cheap to
- * have: if the supervisor was not switched out between the first look and the last, nobody else ran.
- * With more CPUs each task is looked at twice, and its count of context switches must not move.
+ * have: if the supervisor was not switched out between the first look and the last, nobody else
+ * ran. With more CPUs each task is looked at twice, and its count of context switches must not
+ * move.
  *
- * Blocked means off the run queue. The state letter of /proc/TID/stat alone does not say that: a task
- * that was preempted on its way into schedule() shows S and runs on. /proc/TID/syscall makes sure. */
+ * Blocked means off the run queue. The state letter of /proc/TID/stat alone does not say that: a
+ * task that was preempted on its way into schedule() shows S and runs on. /proc/TID/syscall makes
+ * sure. */
 #include "box/box_internal.h"
 #include "base/fd.h"
 #include <errno.h>
@@ -58,8 +60,8 @@ int idle_state_letter(struct task *task)
     return end && end[1] == ' ' ? end[2] : 0;
 }
 
-/* Parses one line of /proc/TID/syscall: number, six arguments, stack and instruction pointer. "-1" and
- * "running" leave number -1. */
+/* Parses one line of /proc/TID/syscall: number, six arguments, stack and instruction pointer. "-1"
+ * and "running" leave number -1. */
 static void parse_blocked(const char *text, struct blocked_call *ret)
 {
     char *at;
@@ -78,14 +80,15 @@ bool idle_blocked_call(struct task *task, struct blocked_call *ret)
 {
     char text[256];
 
-    if (read_proc(task->tid, "syscall", &task->syscall_fd, text, sizeof text) <= 0 || text[0] == 'r')
+    if (read_proc(task->tid, "syscall", &task->syscall_fd, text, sizeof text) <= 0 ||
+        text[0] == 'r')
         return false;
     parse_blocked(text, ret);
     return true;
 }
 
-/* A vfork parent waits for its child uninterruptibly; in anything else that means the disk, or a lock
- * of the kernel's. */
+/* A vfork parent waits for its child uninterruptibly; in anything else that means the disk, or a
+ * lock of the kernel's. */
 static bool waits_for_vfork(struct task *task)
 {
     const struct blocked_call *call = &task->blocked;
@@ -98,8 +101,8 @@ static bool waits_for_vfork(struct task *task)
     return call->number == SYS_vfork || flags & CLONE_VFORK;
 }
 
-/* Calls that block in no other way than for another task, a signal or time; but a task that is being
- * killed may be on the disk in any call, and then so is its leader, or gone. */
+/* Calls that block in no other way than for another task, a signal or time; but a task that is
+ * being killed may be on the disk in any call, and then so is its leader, or gone. */
 static bool never_waits_for_disk(long number)
 {
     return number == SYS_futex || number == SYS_epoll_wait || number == SYS_epoll_pwait ||
@@ -143,8 +146,8 @@ static bool all_blocked(struct box *box)
     bool dying = box->dying;
 
     FOR_EACH_TASK(box, task)
-        if (!is_blocked(box, task))
-            return false;
+    if (!is_blocked(box, task))
+        return false;
     return dying == box->dying || all_blocked(box); /* look again, and harder */
 }
 
@@ -167,7 +170,7 @@ static uint64_t all_switches(struct box *box)
     uint64_t total = 0;
 
     FOR_EACH_TASK(box, task)
-        total += switches_of(task);
+    total += switches_of(task);
     return total;
 }
 
@@ -176,7 +179,8 @@ static bool event_waits(void)
 {
     siginfo_t info = {0};
 
-    return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && info.si_pid;
+    return waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+           info.si_pid;
 }
 
 enum idle idle_check(struct box *box)

@@ -27,9 +27,10 @@ static const struct {
     long number; /* -1: a section starts */
     struct policy policy;
 } rows[] = {
-#define ALLOW(text, number)                   {number, {.name = #text, .kind = POLICY_ALLOW}},
-#define DENY(text, number, code)              {number, {.name = #text, .kind = POLICY_DENY, .error = code}},
-#define TRACE(text, number, function)         {number, {.name = #text, .kind = POLICY_TRACE, .handler = function}},
+#define ALLOW(text, number)      {number, {.name = #text, .kind = POLICY_ALLOW}},
+#define DENY(text, number, code) {number, {.name = #text, .kind = POLICY_DENY, .error = code}},
+#define TRACE(text, number, function)                                                              \
+    {number, {.name = #text, .kind = POLICY_TRACE, .handler = function}},
 #define TRACE_IF(text, number, function, when)                                                     \
     {number, {.name = #text, .kind = POLICY_TRACE, .handler = function, .rule = when}},
 #define SECTION(where) {-1, {.axis = AXIS_##where}},

@@ -6,19 +6,19 @@
 enum policy_kind { POLICY_UNKNOWN, POLICY_ALLOW, POLICY_DENY, POLICY_TRACE };
 enum policy_axis { AXIS_ALWAYS, AXIS_TIME, AXIS_RANDOM, AXIS_IDENTITY, AXIS_FILES };
 enum policy_rule { /* on the arguments; the call is allowed where the rule does not hold */
-    RULE_NONE,
-    RULE_POSITIVE_INT_2,
-    RULE_POSITIVE_INT_3,
-    RULE_POINTER_2,
-    RULE_POINTER_3,
-    RULE_POINTER_4,
-    RULE_FUTEX_TIMED,
-    RULE_SOCKET_TIMEOUT,
-    RULE_CLONE_UNTRACED,
-    RULE_PRCTL,
-    RULE_MAP_VDSO,
-    RULE_OPEN_1,
-    RULE_OPEN_2,
+                   RULE_NONE,
+                   RULE_POSITIVE_INT_2,
+                   RULE_POSITIVE_INT_3,
+                   RULE_POINTER_2,
+                   RULE_POINTER_3,
+                   RULE_POINTER_4,
+                   RULE_FUTEX_TIMED,
+                   RULE_SOCKET_TIMEOUT,
+                   RULE_CLONE_UNTRACED,
+                   RULE_PRCTL,
+                   RULE_MAP_VDSO,
+                   RULE_OPEN_1,
+                   RULE_OPEN_2,
 };
 
 struct policy {
@@ -35,8 +35,9 @@ const struct policy *policy_of(long number); /* kind POLICY_UNKNOWN beyond the t
 
 #define ALLOW(name, number)
 #define DENY(name, number, error)
-#define TRACE(name, number, handler)          enum verdict handler(struct box *box, struct task *task);
-#define TRACE_IF(name, number, handler, rule) enum verdict handler(struct box *box, struct task *task);
+#define TRACE(name, number, handler) enum verdict handler(struct box *box, struct task *task);
+#define TRACE_IF(name, number, handler, rule)                                                      \
+    enum verdict handler(struct box *box, struct task *task);
 #define SECTION(axis)
 #include "box/policy.def"
 #undef ALLOW

@@ -52,8 +52,8 @@ static void add_fd(struct buf *buf, pid_t tid, int fd)
     buf_addf(buf, " on fd %d (%s)", fd, target);
 }
 
-/* A mutex of glibc or musl keeps its holder's tid near the word that is waited on; said only if it is
- * a thread of this process. */
+/* A mutex of glibc or musl keeps its holder's tid near the word that is waited on; said only if it
+ * is a thread of this process. */
 static void add_futex(struct box *box, struct buf *buf, struct task *task, uint64_t address)
 {
     int words[3] = {0};
@@ -62,12 +62,12 @@ static void add_futex(struct box *box, struct buf *buf, struct task *task, uint6
     if (guest_read(task, address, words, sizeof words) < 0)
         return;
     FOR_EACH_TASK(box, other)
-        if (other != task && other->process == task->process && words[2] > 0 &&
-            task_tid_inside(other) == words[2]) {
-            buf_adds(buf, ", held by ");
-            task_name(other, buf);
-            return;
-        }
+    if (other != task && other->process == task->process && words[2] > 0 &&
+        task_tid_inside(other) == words[2]) {
+        buf_adds(buf, ", held by ");
+        task_name(other, buf);
+        return;
+    }
 }
 
 static void add_task(struct box *box, struct buf *buf, struct task *task)
@@ -118,7 +118,7 @@ void report_blocked(struct box *box, struct buf *buf)
     size_t count = 0;
 
     FOR_EACH_TASK(box, task)
-        tasks[count++] = task;
+    tasks[count++] = task;
     qsort(tasks, count, sizeof *tasks, by_path);
     for (size_t i = 0; i < count; i++)
         add_task(box, buf, tasks[i]);
@@ -128,7 +128,8 @@ void report_blocked(struct box *box, struct buf *buf)
  * pipe or a socket. */
 bool report_waits_outside(struct box *box)
 {
-    FOR_EACH_TASK(box, task) {
+    FOR_EACH_TASK(box, task)
+    {
         struct blocked_call call;
         char path[48];
         struct stat st;

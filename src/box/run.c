@@ -75,17 +75,17 @@ static void sum_up(struct box *box, struct box_findings *findings)
 
 static void failure_to_outcome(int r, const struct err *err, struct box_findings *findings)
 {
-    findings->outcome = r == -ENOENT || r == -ENOTDIR ? BOX_NOT_FOUND
+    findings->outcome = r == -ENOENT || r == -ENOTDIR                   ? BOX_NOT_FOUND
                         : r == -EACCES || r == -ENOEXEC || r == -EISDIR ? BOX_NOT_EXECUTABLE
-                                                                          : BOX_TROUBLE;
+                                                                        : BOX_TROUBLE;
     (void)snprintf(findings->text, sizeof findings->text, "%s", err->text);
 }
 
 static void supervise(const struct box_options *options, const sigset_t *mask,
                       struct box_findings *findings)
 {
-    struct box box = {.options = options, .findings = findings, .init_socket = -1,
-                      .caller_mask = *mask};
+    struct box box = {
+        .options = options, .findings = findings, .init_socket = -1, .caller_mask = *mask};
     struct err err = {0};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -148,7 +148,8 @@ static int watch_supervisor(struct watch *watch)
                                 {.fd = watch->signal_fd, .events = POLLIN}};
         struct signalfd_siginfo info;
         uint64_t now = wall_monotonic_ns();
-        int64_t left_ms = now < watch->deadline_ns ? (int64_t)((watch->deadline_ns - now) / NS_PER_MS) + 1 : 0;
+        int64_t left_ms =
+            now < watch->deadline_ns ? (int64_t)((watch->deadline_ns - now) / NS_PER_MS) + 1 : 0;
         int r = poll(fds, 2, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
         if (r < 0 && errno != EINTR)
             return -errno;
@@ -198,14 +199,16 @@ static int run_watched(const struct box_options *options, struct box_findings *r
     int r = pid < 0 ? err_set(err, -errno, "fork the supervisor: %m") : 0;
     fd_close(take_fd(&write_fd));
     if (r == 0) {
-        struct watch watch = {pid, report_fd, signal_fd, wall_monotonic_ns() + options->timeout_ns, false};
+        struct watch watch = {pid, report_fd, signal_fd, wall_monotonic_ns() + options->timeout_ns,
+                              false};
         r = watch_supervisor(&watch);
         if (r == 0)
             r = fd_read_full(report_fd, ret, sizeof *ret);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             ;
         if (r < 0)
-            r = err_set(err, -EIO, "the supervisor ended without a word (status %#x)", (unsigned)status);
+            r = err_set(err, -EIO, "the supervisor ended without a word (status %#x)",
+                        (unsigned)status);
     }
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     return r;
@@ -217,7 +220,8 @@ int box_run(const struct box_options *given, struct box_findings *ret, struct er
 
     if (getenv("VITRO_BOX")) {
         err_set(err, -EPERM, "this is the inside of a box, and a box cannot hold another");
-        return err_hint(err, "run the inner program itself; everything in here is under glass already");
+        return err_hint(err,
+                        "run the inner program itself; everything in here is under glass already");
     }
     return run_watched(&options, ret, err);
 }
@@ -228,14 +232,21 @@ int box_exit_code(const struct box_options *options, const struct box_findings *
 
     switch (findings->outcome) {
     case BOX_DEADLOCK:
-    case BOX_LIVELOCK: return 123;
-    case BOX_CEILING: return 124;
-    case BOX_TROUBLE: return 125;
+    case BOX_LIVELOCK:
+        return 123;
+    case BOX_CEILING:
+        return 124;
+    case BOX_TROUBLE:
+        return 125;
     case BOX_REFUSED:
-    case BOX_NOT_EXECUTABLE: return 126;
-    case BOX_NOT_FOUND: return 127;
-    case BOX_KILLED: return 128 + SIGINT;
-    case BOX_EXITED: break;
+    case BOX_NOT_EXECUTABLE:
+        return 126;
+    case BOX_NOT_FOUND:
+        return 127;
+    case BOX_KILLED:
+        return 128 + SIGINT;
+    case BOX_EXITED:
+        break;
     }
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);

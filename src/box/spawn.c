@@ -108,10 +108,11 @@ static void pin_to_one_cpu(unsigned cpus)
 /* Guests run until they block rather than in turns, so that threads which race do so the same way
  * each time, whatever else the machine does.
  *
- * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just above
- * the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked. Not
- * before Linux 6.12, where real-time tasks lose a twentieth of the CPU even if nobody else wants it.
- * Elsewhere wake-ups are kept from preempting, and slices are as long as the kernel permits. */
+ * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just
+ * above the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked.
+ * Not before Linux 6.12, where real-time tasks lose a twentieth of the CPU even if nobody else
+ * wants it. Elsewhere wake-ups are kept from preempting, and slices are as long as the kernel
+ * permits. */
 enum { PRIORITY_SUPERVISOR = 1, PRIORITY_GUESTS = 2 };
 
 static bool kernel_is_at_least(unsigned major, unsigned minor)
@@ -139,7 +140,8 @@ static void set_batch(void)
         int32_t nice;
         uint32_t priority;
         uint64_t runtime_ns, deadline_ns, period_ns;
-    } attributes = {.size = sizeof attributes, .policy = SCHED_BATCH, .runtime_ns = 100 * NS_PER_MS};
+    } attributes = {
+        .size = sizeof attributes, .policy = SCHED_BATCH, .runtime_ns = 100 * NS_PER_MS};
 
     (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
@@ -214,8 +216,7 @@ static char **guest_environment(const struct box_options *options)
 {
     static const char *const fixed[] = {"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8"};
     static const char mark[] = "VITRO_BOX=1"; /* tells a vitro inside that it is inside */
-    const char *const *from =
-        options->envp ? options->envp : (const char *const *)environ;
+    const char *const *from = options->envp ? options->envp : (const char *const *)environ;
     size_t count = 0, used = 0;
 
     while (from[count])
@@ -251,8 +252,8 @@ static void exec_program(struct box *box, int socket, char **envp)
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
         size_t length = strcspn(at, ":");
         char candidate[4096];
-        (void)snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)length, at,
-                       length ? "/" : "", name);
+        (void)snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)length, at, length ? "/" : "",
+                       name);
         if (access(candidate, F_OK) == 0) {
             (void)execve(candidate, (char **)options->argv, envp);
             error = errno;
@@ -361,7 +362,9 @@ static int receive_pid(int socket, pid_t *ret, struct failure *failure)
         struct cmsghdr align;
     } control;
     struct iovec iov = {failure, sizeof *failure};
-    struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
                              .msg_controllen = sizeof control};
     ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
 
@@ -386,8 +389,8 @@ static int fail_from(const struct failure *failure, int r, struct err *err)
     return err_set(err, r, "the box ended before its program started");
 }
 
-/* Files that guests write must be told by their stamps from files that were there: the kernel's stamp
- * clock has to tick once between the caller's last write and the guests' first. */
+/* Files that guests write must be told by their stamps from files that were there: the kernel's
+ * stamp clock has to tick once between the caller's last write and the guests' first. */
 static void note_start(struct box *box)
 {
     const struct timespec pause = {0, 100000};
@@ -418,7 +421,8 @@ static int seize(struct box *box, int socket, struct err *err)
     task->state = TASK_RUNNING;
     task->started = true;
     note_start(box);
-    return send(socket, "", 1, MSG_NOSIGNAL) == 1 ? 0 : err_set(err, -errno, "start the program: %m");
+    return send(socket, "", 1, MSG_NOSIGNAL) == 1 ? 0
+                                                  : err_set(err, -errno, "start the program: %m");
 }
 
 int spawn_box(struct box *box, struct err *err)

@@ -49,9 +49,11 @@ static void add_stat(struct box *box, struct task *task, struct buf *buf)
     buf_adds(buf, "cpu  0 0 0 0 0 0 0 0 0 0\n");
     for (unsigned i = 0; i < cpus; i++)
         buf_addf(buf, "cpu%u 0 0 0 0 0 0 0 0 0 0\n", i);
-    buf_addf(buf, "intr 0\nctxt 0\nbtime %lld\nprocesses %llu\nprocs_running 1\nprocs_blocked 0\nsoftirq 0\n",
-             (long long)(box->clock.realtime_offset_ns / (int64_t)NS_PER_SEC),
-             (unsigned long long)box->processes_ever + 1);
+    buf_addf(
+        buf,
+        "intr 0\nctxt 0\nbtime %lld\nprocesses %llu\nprocs_running 1\nprocs_blocked 0\nsoftirq 0\n",
+        (long long)(box->clock.realtime_offset_ns / (int64_t)NS_PER_SEC),
+        (unsigned long long)box->processes_ever + 1);
 }
 
 static void add_meminfo(struct box *box, struct task *task, struct buf *buf)
@@ -81,8 +83,9 @@ static void add_cpuinfo(struct box *box, struct task *task, struct buf *buf)
     const char *flags = strstr(buf_text(&real), "\nflags");
     const char *end = flags ? strchr(flags + 1, '\n') : NULL;
     for (unsigned i = 0; i < box->options->cpus; i++) {
-        buf_addf(buf, "processor\t: %u\nvendor_id\t: vitro\nmodel name\t: vitro\ncpu MHz\t\t: 1000.000\n"
-                      "physical id\t: 0\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
+        buf_addf(buf,
+                 "processor\t: %u\nvendor_id\t: vitro\nmodel name\t: vitro\ncpu MHz\t\t: 1000.000\n"
+                 "physical id\t: 0\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
                  i, box->options->cpus, i, box->options->cpus);
         if (end)
             buf_add(buf, flags + 1, (size_t)(end - flags));
@@ -161,14 +164,36 @@ static const struct special {
     {"/sys/devices/system/cpu/present", add_cpu_list, OF_IDENTITY},
 };
 
-static const char *const leaks[] = { /* path, capability */
-    "/proc/timer_list", "proc/timer_list", "/proc/interrupts", "proc/interrupts",
-    "/proc/schedstat", "proc/schedstat", "/proc/vmstat", "proc/vmstat",
-    "/proc/diskstats", "proc/diskstats", "/proc/softirqs", "proc/softirqs",
-    "/proc/pressure/", "proc/pressure", "/proc/sys/kernel/random/entropy_avail", "proc/entropy",
-    "/sys/class/rtc/", "sys/rtc", "/sys/class/power_supply/", "sys/power",
-    "/sys/class/thermal/", "sys/thermal", "/sys/class/hwmon/", "sys/hwmon",
-    "/dev/rtc", "dev/rtc", "/dev/hwrng", "dev/hwrng",
+static const char *const leaks[] = {
+    /* path, capability */
+    "/proc/timer_list",
+    "proc/timer_list",
+    "/proc/interrupts",
+    "proc/interrupts",
+    "/proc/schedstat",
+    "proc/schedstat",
+    "/proc/vmstat",
+    "proc/vmstat",
+    "/proc/diskstats",
+    "proc/diskstats",
+    "/proc/softirqs",
+    "proc/softirqs",
+    "/proc/pressure/",
+    "proc/pressure",
+    "/proc/sys/kernel/random/entropy_avail",
+    "proc/entropy",
+    "/sys/class/rtc/",
+    "sys/rtc",
+    "/sys/class/power_supply/",
+    "sys/power",
+    "/sys/class/thermal/",
+    "sys/thermal",
+    "/sys/class/hwmon/",
+    "sys/hwmon",
+    "/dev/rtc",
+    "dev/rtc",
+    "/dev/hwrng",
+    "dev/hwrng",
 };
 
 /* ---- /proc/PID ----------------------------------------------------------------------------- */
@@ -250,7 +275,8 @@ static void edit_pid_status(struct buf *text)
     set_line(text, "nonvoluntary_ctxt_switches:\t", "0");
 }
 
-/* "/proc/self/stat", "/proc/17/task/18/status", ...: the parts behind the pid; NULL if it is not. */
+/* "/proc/self/stat", "/proc/17/task/18/status", ...: the parts behind the pid; NULL if it is not.
+ */
 static const char *split_pid(struct task *task, const char *path, pid_t *ret_pid)
 {
     if (!text_starts(path, "/proc/"))
@@ -354,8 +380,8 @@ static int add_random_pipe(struct box *box, struct task *task, uint64_t number)
     if (fd < 0 || fstat(fd, &st) < 0)
         return -errno;
     (void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
-    CLEANUP(mem_free) char *name =
-        mem_format("%s#%llu", task->process->path, (unsigned long long)task->process->random_opens++);
+    CLEANUP(mem_free) char *name = mem_format("%s#%llu", task->process->path,
+                                              (unsigned long long)task->process->random_opens++);
     struct random_pipe *pipe = mem_alloc(sizeof *pipe);
     pipe->fd = take_fd(&fd);
     pipe->device = st.st_dev;

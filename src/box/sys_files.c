@@ -140,7 +140,8 @@ enum verdict sys_statx(struct box *box, struct task *task)
 static int open_of(struct task *task, int directory, uint64_t path_address, int flags)
 {
     char path[64], name[4096];
-    struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags), .resolve = RESOLVE_IN_ROOT};
+    struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+                           .resolve = RESOLVE_IN_ROOT};
 
     if (!path_address) {
         (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, directory);
@@ -164,7 +165,8 @@ static int open_of(struct task *task, int directory, uint64_t path_address, int 
     return fd;
 }
 
-/* note[0]: directory fd, note[1]: path, note[2]: O_NOFOLLOW or 0. What the guest set is shown so. */
+/* note[0]: directory fd, note[1]: path, note[2]: O_NOFOLLOW or 0. What the guest set is shown so.
+ */
 static void set_times_exit(struct box *box, struct task *task)
 {
     struct stat st;

@@ -159,8 +159,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(x, y);
 }
 
-/* Sorts one buffer of entries by name. The offsets stay in their places, so that seeking to one goes
- * on behind as many entries as before. */
+/* Sorts one buffer of entries by name. The offsets stay in their places, so that seeking to one
+ * goes on behind as many entries as before. */
 static void sort_entries(const char *from, char *to, size_t size, size_t name_at)
 {
     struct entry_place *places = mem_alloc(size / 24 * sizeof *places + sizeof *places);

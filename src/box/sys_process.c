@@ -31,7 +31,8 @@ enum verdict sys_clone3(struct box *box, struct task *task)
     uint64_t flags = 0;
 
     (void)box;
-    if (guest_read(task, task_regs(task)->rdi, &flags, sizeof flags) == 0 && flags & CLONE_UNTRACED) {
+    if (guest_read(task, task_regs(task)->rdi, &flags, sizeof flags) == 0 &&
+        flags & CLONE_UNTRACED) {
         task_skip(task, -EPERM);
         return VERDICT_DONE;
     }
@@ -50,7 +51,7 @@ enum verdict sys_kill(struct box *box, struct task *task)
     bool parked = false;
 
     FOR_EACH_TASK(box, other)
-        parked |= other->state == TASK_PARKED;
+    parked |= other->state == TASK_PARKED;
     if (!parked)
         return VERDICT_GO;
     task->on_exit = kill_exit;

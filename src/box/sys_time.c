@@ -2,10 +2,10 @@
 /* sys_time: clock reads that come as system calls, and what else tells time.
  *
  * A program that spins on a clock that stands still would never end. Reads are counted, by the vDSO
- * and here; when a process has read READS_A_TICK times with nothing else in between, the clock moves
- * by a tick that grows with the time already spun, so that a spin of any length ends after some
- * hundred ticks and is at most one part in 64 too long. A tick never passes a deadline. Ticks are the
- * only CPU time a process is seen to use. */
+ * and here; when a process has read READS_A_TICK times with nothing else in between, the clock
+ * moves by a tick that grows with the time already spun, so that a spin of any length ends after
+ * some hundred ticks and is at most one part in 64 too long. A tick never passes a deadline. Ticks
+ * are the only CPU time a process is seen to use. */
 #include "box/policy.h"
 #include "base/trace.h"
 #include "base/when.h"

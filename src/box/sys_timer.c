@@ -3,9 +3,9 @@
  *
  * The kernel's own timers are never armed with what the guest asks for. Signal timers live here: at
  * their expiry the supervisor queues the signal, marked SI_TIMER; the one of alarm() is given the
- * kernel's mark at its delivery stop. A timerfd stays the guest's: at its expiry the supervisor arms
- * it, through a descriptor of its own for the same open file, with a time that has passed, so read,
- * poll, epoll, dup and passing it around are the kernel's. */
+ * kernel's mark at its delivery stop. A timerfd stays the guest's: at its expiry the supervisor
+ * arms it, through a descriptor of its own for the same open file, with a time that has passed, so
+ * read, poll, epoll, dup and passing it around are the kernel's. */
 #include "box/policy.h"
 #include "base/fd.h"
 #include "base/trace.h"
@@ -81,7 +81,8 @@ static void to_timeval(int64_t value[4])
     }
 }
 
-static void set(struct box *box, struct vtimer *timer, int64_t value_ns, int64_t interval_ns, bool absolute)
+static void set(struct box *box, struct vtimer *timer, int64_t value_ns, int64_t interval_ns,
+                bool absolute)
 {
     int64_t due = value_ns;
 
@@ -121,8 +122,8 @@ static bool is_pending(pid_t pid, int signal)
 static pid_t tid_from_inside(struct box *box, struct process *process, pid_t inside)
 {
     FOR_EACH_TASK(box, task)
-        if (task->process == process && task_tid_inside(task) == inside)
-            return task->tid;
+    if (task->process == process && task_tid_inside(task) == inside)
+        return task->tid;
     return 0;
 }
 
@@ -182,8 +183,12 @@ void timers_signal(struct box *box, struct task *task, int signal)
 
 static void init_signal_timer(struct vtimer *timer, struct process *process, int id, int signal)
 {
-    *timer = (struct vtimer){.deadline.fire = fire_signal, .process = process, .id = id,
-                             .signal = signal, .fd = -1, .clock = CLOCK_MONOTONIC};
+    *timer = (struct vtimer){.deadline.fire = fire_signal,
+                             .process = process,
+                             .id = id,
+                             .signal = signal,
+                             .fd = -1,
+                             .clock = CLOCK_MONOTONIC};
 }
 
 static struct process_timers *timers_of(struct process *process)
@@ -425,10 +430,12 @@ static void make_readable(struct vtimer *timer, uint64_t count)
     struct itimerspec value = {.it_value = {0, 1}};
 
     if (count > 1) {
-        int64_t now = vclock_is_realtime(timer->clock) ? wall_now_ns() : (int64_t)wall_monotonic_ns();
+        int64_t now =
+            vclock_is_realtime(timer->clock) ? wall_now_ns() : (int64_t)wall_monotonic_ns();
         int64_t interval = now / (int64_t)(count + 1);
         int64_t first = now - (int64_t)(count - 1) * interval - 1;
-        value.it_value = (struct timespec){first / (int64_t)NS_PER_SEC, first % (int64_t)NS_PER_SEC};
+        value.it_value =
+            (struct timespec){first / (int64_t)NS_PER_SEC, first % (int64_t)NS_PER_SEC};
         value.it_interval =
             (struct timespec){interval / (int64_t)NS_PER_SEC, interval % (int64_t)NS_PER_SEC};
     }
@@ -508,8 +515,9 @@ enum verdict sys_timerfd_settime(struct box *box, struct task *task)
     int64_t old[4], new[4];
     int fd = (int)regs->rdi;
 
-    if (regs->rsi & ~(uint64_t)(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET) || !is_timerfd(task, fd) ||
-        guest_read(task, regs->rdx, new, sizeof new) < 0 || !valid_itimerspec(new))
+    if (regs->rsi & ~(uint64_t)(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET) ||
+        !is_timerfd(task, fd) || guest_read(task, regs->rdx, new, sizeof new) < 0 ||
+        !valid_itimerspec(new))
         return VERDICT_GO; /* the kernel names the error */
     struct vtimer *timer = find_timerfd(box, task, fd);
     if (!timer)

@@ -36,8 +36,8 @@ static bool read_timespec(struct task *task, uint64_t address, int64_t *ret_ns)
     if (guest_read(task, address, value, sizeof value) < 0 || value[0] < 0 || value[1] < 0 ||
         value[1] >= (int64_t)NS_PER_SEC)
         return false;
-    *ret_ns = value[0] >= FAR / (int64_t)NS_PER_SEC ? FAR
-                                                    : value[0] * (int64_t)NS_PER_SEC + value[1];
+    *ret_ns =
+        value[0] >= FAR / (int64_t)NS_PER_SEC ? FAR : value[0] * (int64_t)NS_PER_SEC + value[1];
     return true;
 }
 
@@ -96,7 +96,8 @@ enum verdict sys_clock_nanosleep(struct box *box, struct task *task)
     clockid_t id = (clockid_t)regs->rdi;
     int64_t time;
 
-    /* CPU clocks are not waited for in virtual time; ids that do not exist are the kernel's to name. */
+    /* CPU clocks are not waited for in virtual time; ids that do not exist are the kernel's to
+     * name. */
     if (id < 0 || id > CLOCK_TAI || id == CLOCK_THREAD_CPUTIME_ID || id == CLOCK_MONOTONIC_RAW ||
         id == CLOCK_REALTIME_COARSE || id == CLOCK_MONOTONIC_COARSE ||
         id == CLOCK_PROCESS_CPUTIME_ID || !read_timespec(task, regs->rdx, &time))
@@ -115,7 +116,8 @@ static enum verdict wait_in_kernel(struct box *box, struct task *task, int64_t d
 {
     if (!task->process->vdso_ready && value == 0) /* no page to point at: the kernel's own timing */
         return VERDICT_GO;
-    if (due_ns <= vclock_now(&box->clock)) { /* over at once: let the kernel look, without waiting */
+    if (due_ns <=
+        vclock_now(&box->clock)) { /* over at once: let the kernel look, without waiting */
         static const int64_t zero[2];
         if (value != 0) {
             task_set_arg(task, argument, 0); /* an int of milliseconds */
@@ -316,7 +318,8 @@ enum verdict sys_select(struct box *box, struct task *task)
     return wait_with_rest(box, task, 4, true, no_sets(task_regs(task)));
 }
 
-/* The sixth argument is a pair of a signal mask and its size; with a mask the kernel has to wait. */
+/* The sixth argument is a pair of a signal mask and its size; with a mask the kernel has to wait.
+ */
 static bool has_mask(struct task *task, uint64_t address)
 {
     uint64_t mask = 0;

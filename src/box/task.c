@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* task: the tables of guest threads and processes. Processes are named by their place in the tree of
- * spawns ("1.2" is the second process that "1" made), which is the same in every run, unlike pids. */
+/* task: the tables of guest threads and processes. Processes are named by their place in the tree
+ * of spawns ("1.2" is the second process that "1" made), which is the same in every run, unlike
+ * pids. */
 #include "box/box_internal.h"
 #include "base/fd.h"
 #include "base/trace.h"

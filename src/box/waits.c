@@ -24,7 +24,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Results that a call cut short leaves in the register, as <linux/errno.h> of the kernel has them. */
+/* Results that a call cut short leaves in the register, as <linux/errno.h> of the kernel has them.
+ */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
 
 struct task *wait_task(struct deadline *deadline)
@@ -284,8 +285,8 @@ void wait_signal(struct box *box, struct task *task, int signal)
     task_set_regs(task);
 }
 
-/* A parked task that a signal is waiting for goes on waiting in the kernel instead, in pause(), where
- * the signal finds it. */
+/* A parked task that a signal is waiting for goes on waiting in the kernel instead, in pause(),
+ * where the signal finds it. */
 static void unpark(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
@@ -299,11 +300,13 @@ static void unpark(struct box *box, struct task *task)
 
 void wait_check_signals(struct box *box, struct process *process)
 {
-    FOR_EACH_TASK(box, task) {
+    FOR_EACH_TASK(box, task)
+    {
         struct signal_masks masks;
         if (task->state != TASK_PARKED || (process && task->process != process))
             continue;
-        if (read_masks(task->tid, &masks) && (masks.pending | masks.pending_shared) & ~masks.blocked)
+        if (read_masks(task->tid, &masks) &&
+            (masks.pending | masks.pending_shared) & ~masks.blocked)
             unpark(box, task);
     }
 }

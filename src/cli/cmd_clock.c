@@ -93,7 +93,8 @@ static int clock_pending(const struct cli_args *args)
     }
     if (json_parse(reply.data, reply.length, "answer", &value, &err) < 0)
         return cli_fail(EXIT_USAGE, &err);
-    json_array_foreach (json_object_get(value, "pending"), i, one) {
+    json_array_foreach(json_object_get(value, "pending"), i, one)
+    {
         json_int_t in = json_integer_value(json_object_get(one, "in_ns"));
         when_add_duration(&text, in > 0 ? (uint64_t)in : 0);
         buf_addf(&text, "  %s\n", json_string_value(json_object_get(one, "who")));

@@ -53,15 +53,22 @@ const struct command command_run = {
 static const char *outcome_word(const struct box_findings *findings, int code)
 {
     switch (findings->outcome) {
-    case BOX_DEADLOCK: return "DEADLOCK";
-    case BOX_LIVELOCK: return "LIVELOCK";
-    case BOX_CEILING: return "STOPPED";
-    case BOX_REFUSED: return "REFUSED";
+    case BOX_DEADLOCK:
+        return "DEADLOCK";
+    case BOX_LIVELOCK:
+        return "LIVELOCK";
+    case BOX_CEILING:
+        return "STOPPED";
+    case BOX_REFUSED:
+        return "REFUSED";
     case BOX_NOT_FOUND:
     case BOX_NOT_EXECUTABLE:
-    case BOX_TROUBLE: return "FAILED";
-    case BOX_KILLED: return "KILLED";
-    case BOX_EXITED: break;
+    case BOX_TROUBLE:
+        return "FAILED";
+    case BOX_KILLED:
+        return "KILLED";
+    case BOX_EXITED:
+        break;
     }
     if (WIFSIGNALED(findings->wait_status))
         return "SIGNAL";

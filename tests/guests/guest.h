@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* guest: what the C guests share. A guest has one behaviour, prints what happened in virtual time, and
- * carries the output it must give in a box in a comment that starts with EXPECT. */
+/* guest: what the C guests share. A guest has one behaviour, prints what happened in virtual time,
+ * and carries the output it must give in a box in a comment that starts with EXPECT. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -71,7 +71,8 @@ int main(void)
     alarm(1);
     left = (struct timespec){0, 0};
     r = nanosleep(&(struct timespec){10, 0}, &left);
-    printf("handlers may sleep: %.1f, left %ld.%ld\n", since(t), left.tv_sec, left.tv_nsec / 100000000);
+    printf("handlers may sleep: %.1f, left %ld.%ld\n", since(t), left.tv_sec,
+           left.tv_nsec / 100000000);
     handle(on_alarm, 0);
     ticks = 0;
     struct itimerval timer = {{1, 0}, {1, 0}};

@@ -3,8 +3,5 @@
 #include <errno.h>
 static inline const char *guest_errno_name(int e)
 {
-    return e == EINTR       ? "EINTR"
-           : e == EAGAIN    ? "EAGAIN"
-           : e == ETIMEDOUT ? "ETIMEDOUT"
-                            : "?";
+    return e == EINTR ? "EINTR" : e == EAGAIN ? "EAGAIN" : e == ETIMEDOUT ? "ETIMEDOUT" : "?";
 }

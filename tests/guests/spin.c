@@ -17,7 +17,8 @@ int main(void)
     do
         syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &b);
     while ((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec < 100000000);
-    printf("raw %.1f\n", (double)((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec) / 1e9);
+    printf("raw %.1f\n",
+           (double)((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec) / 1e9);
     uint64_t low = __builtin_ia32_rdtsc();
     while (__builtin_ia32_rdtsc() < low + 10000000)
         ;

@@ -47,7 +47,8 @@ int main(void)
     sigemptyset(&set);
     sigaddset(&set, SIGRTMIN);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = 42};
+    struct sigevent event = {
+        .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN, .sigev_value.sival_int = 42};
     timer_create(CLOCK_REALTIME, &event, &id);
     t = now_ns();
     timer_settime(id, 0, &(struct itimerspec){{1, 0}, {1, 500000000}}, NULL);

@@ -26,14 +26,24 @@ extern const volatile struct box_clock_page clock_page __attribute__((visibility
 extern volatile struct box_guest_page guest_page __attribute__((visibility("hidden")));
 
 enum { NR_clock_gettime = 228, NR_clock_getres = 229 };
-enum { REALTIME = 0, MONOTONIC = 1, MONOTONIC_RAW = 4, REALTIME_COARSE = 5, MONOTONIC_COARSE = 6,
-       BOOTTIME = 7, TAI = 11 };
+enum {
+    REALTIME = 0,
+    MONOTONIC = 1,
+    MONOTONIC_RAW = 4,
+    REALTIME_COARSE = 5,
+    MONOTONIC_COARSE = 6,
+    BOOTTIME = 7,
+    TAI = 11
+};
 
 static long call2(long number, long a, long b)
 {
     long result;
 
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b)
+                     : "rcx", "r11", "memory");
     return result;
 }
 
@@ -47,7 +57,8 @@ static int is_known(int clock)
     return clock >= 0 && clock <= TAI && (0x8f3u >> clock & 1);
 }
 
-static __attribute__((noinline)) int64_t scaled_ns(int64_t monotonic_ns, int64_t base_ns, uint32_t scale)
+static __attribute__((noinline)) int64_t scaled_ns(int64_t monotonic_ns, int64_t base_ns,
+                                                   uint32_t scale)
 {
     struct timespec now;
     int (*kernel)(int, struct timespec *) =
