@@ -208,6 +208,7 @@ static void on_seccomp(struct box *box, struct task *task)
     }
     trace(TRACE_BOX, "%s/%u %s(%llx, %llx, %llx, %llx)", task->process->path, task->ordinal,
           policy_name((long)regs->orig_rax), regs->rdi, regs->rsi, regs->rdx, regs->r10);
+    fast_patch(box, task);
     switch (handler(box, task)) {
     case VERDICT_PARK:
         task->state = TASK_PARKED;
@@ -275,7 +276,7 @@ static bool emulate_tsc(struct box *box, struct task *task)
 static void on_signal(struct box *box, struct task *task, int signal)
 {
     trace(TRACE_BOX, "%d gets signal %d", task->tid, signal);
-    if (signal == SIGSEGV && emulate_tsc(box, task)) {
+    if (signal == SIGSEGV && (emulate_tsc(box, task) || fast_fault(task))) {
         task_resume(box, task, 0);
         return;
     }

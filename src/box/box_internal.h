@@ -108,6 +108,8 @@ struct process {
     unsigned children, threads_spawned, task_count;
     uint64_t events;    /* records on the tape so far */
     bool vdso_ready;    /* our pages are mapped at page_base */
+    bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
+    unsigned patches;          /* call sites replaced so far, fast.c */
     bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
     uint64_t page_base;
@@ -207,6 +209,15 @@ int guest_call(struct box *box, struct task *task, long number, const uint64_t a
 void exec_happened(struct box *box, struct task *task);
 uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */
 int exec_find_kernel_vdso(struct box *box, struct err *err);
+
+/* sys_files.c: whether a relative path of this task may lead to a special file. */
+bool files_in_special_directory(const struct task *task);
+
+/* fast.c */
+void fast_init(void);
+uint64_t fast_passed_ip(long number); /* where a fast path calls from; 0 if there is none */
+void fast_patch(struct box *box, struct task *task); /* at the entry stop of such a call */
+bool fast_fault(struct task *task); /* a SIGSEGV of a fast path's own: it goes on slowly */
 
 /* vclock.c */
 void vclock_init(struct vclock *clock, const struct box_options *options);

@@ -19,8 +19,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static const uint64_t PAGES_AT = 0x7ffe00000000; /* far from stack, heap and libraries */
-
 uint64_t exec_vdso_symbol(const char *image, const char *wanted)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
@@ -138,21 +136,21 @@ static int vdso_range(struct task *task, uint64_t vdso, uint64_t *start, uint64_
 
 static int map_pages(struct box *box, struct task *task, uint64_t vdso)
 {
-    const uint64_t guest_page[6] = {PAGES_AT,
-                                    BOX_PAGE,
-                                    PROT_READ | PROT_WRITE,
+    const uint64_t guest_page[6] = {BOX_BASE,
+                                    2 * BOX_PAGE,
+                                    PROT_READ | PROT_WRITE | PROT_EXEC,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
                                     (uint64_t)-1,
                                     0};
-    const uint64_t image[6] = {(uint64_t)box->shm_id, PAGES_AT + BOX_PAGE, SHM_RDONLY | SHM_EXEC};
+    const uint64_t image[6] = {(uint64_t)box->shm_id, BOX_CLOCK_PAGE, SHM_RDONLY | SHM_EXEC};
     uint64_t start = 0, end = 0;
     long result = 0;
 
     task->note[0] = vdso;
     int r = guest_call(box, task, SYS_mmap, guest_page, &result);
-    if (r == 0 && result == (long)PAGES_AT)
+    if (r == 0 && result == (long)BOX_BASE)
         r = guest_call(box, task, SYS_shmat, image, &result);
-    if (r < 0 || result != (long)(PAGES_AT + BOX_PAGE))
+    if (r < 0 || result != (long)BOX_CLOCK_PAGE)
         return r < 0 ? r : -ENOMEM;
     if (!vclock_held(&box->clock)) /* running clocks read the kernel's */
         return 0;
@@ -165,9 +163,10 @@ static int map_pages(struct box *box, struct task *task, uint64_t vdso)
 
 static int set_guest_page(struct box *box, struct task *task, uint64_t vdso)
 {
-    const uint64_t words[2] = {0, vdso + box->kernel_clock_gettime};
+    const uint64_t words[4] = {0, vdso + box->kernel_clock_gettime, 0,
+                               task->process->in_special_directory};
 
-    return guest_write(task, PAGES_AT, words, sizeof words);
+    return guest_write(task, BOX_BASE, words, sizeof words);
 }
 
 static void set_random(struct box *box, struct task *task, uint64_t address)
@@ -198,6 +197,8 @@ void exec_happened(struct box *box, struct task *task)
     struct user_regs_struct saved = *regs;
     struct auxv_view view = {0};
 
+    if (!box->program_started)
+        task->process->in_special_directory = files_in_special_directory(task);
     box->program_started = true;
     if (regs->cs != 0x33) {
         refuse_foreign_code(box, task);
@@ -207,16 +208,17 @@ void exec_happened(struct box *box, struct task *task)
     if (r == 0)
         set_random(box, task, view.random);
     task->process->vdso_ready = false;
+    task->process->patches = 0;
     if (r == 0 && vclock_virtual(&box->clock) && view.vdso) {
         r = map_pages(box, task, view.vdso);
-        const uint64_t ours = PAGES_AT + 2 * BOX_PAGE;
+        const uint64_t ours = BOX_IMAGE;
         if (r == 0)
             r = set_guest_page(box, task, view.vdso);
         if (r == 0)
             r = guest_write(task, view.vdso_address, &ours, sizeof ours);
         if (r == 0) {
             task->process->vdso_ready = true;
-            task->process->page_base = PAGES_AT;
+            task->process->page_base = BOX_BASE;
         }
         task->regs = saved;
         task->regs_valid = task->regs_dirty = true;

@@ -121,6 +121,13 @@ int64_t file_times_start(const struct file_times *times)
     return times->real_start_ns;
 }
 
+int64_t file_times_age_limit(const struct file_times *times)
+{
+    int64_t edge = times->virtual_start_ns - DAY_NS;
+
+    return edge < times->real_start_ns ? edge : times->real_start_ns;
+}
+
 bool file_times_any_touched(const struct file_times *times)
 {
     return times->touched_count || times->watched[0];

@@ -36,4 +36,5 @@ void file_times_touch(struct file_times *times, const char *path);
  * the box's root directory. */
 void file_times_settle(struct file_times *times, int root_fd, int64_t now_ns);
 int64_t file_times_start(const struct file_times *times); /* stamps from here on are the box's */
+int64_t file_times_age_limit(const struct file_times *times); /* older ones are never moved */
 bool file_times_any_touched(const struct file_times *times);

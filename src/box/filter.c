@@ -189,8 +189,24 @@ static void emit_rule(struct program *p, enum policy_rule rule)
     }
 }
 
-static void emit_leaf(struct program *p, const struct policy *policy)
+/* The fast paths of fast.c call from one address each. */
+static void emit_fast(struct program *p, long number)
 {
+    uint64_t ip = fast_passed_ip(number);
+
+    if (!ip)
+        return;
+    emit_load(p, offsetof(struct seccomp_data, instruction_pointer));
+    emit_equal(p, (uint32_t)ip, 0, 3);
+    emit_load(p, offsetof(struct seccomp_data, instruction_pointer) + 4);
+    emit_equal(p, (uint32_t)(ip >> 32), 0, 1);
+    emit_allow(p);
+}
+
+static void emit_leaf(struct program *p, const struct policy *policy, long number)
+{
+    if (policy->kind == POLICY_TRACE)
+        emit_fast(p, number);
     switch (policy->kind) {
     case POLICY_ALLOW:
         emit_allow(p);
@@ -210,7 +226,7 @@ static void emit_leaf(struct program *p, const struct policy *policy)
 static void emit_tree(struct program *p, const struct run *runs, size_t count)
 {
     if (count == 1) {
-        emit_leaf(p, &runs[0].policy);
+        emit_leaf(p, &runs[0].policy, runs[0].first);
         return;
     }
     size_t half = count / 2;
@@ -242,7 +258,7 @@ static bool axis_is_virtual(const struct box_options *options, enum policy_axis 
 static bool same_answer(const struct policy *a, const struct policy *b)
 {
     return a->kind == b->kind && a->error == b->error && a->rule == b->rule &&
-           (a->kind != POLICY_TRACE || a->rule == RULE_NONE);
+           (a->kind != POLICY_TRACE || a->rule == RULE_NONE) && !a->fast && !b->fast;
 }
 
 static size_t collect_runs(const struct box_options *options, struct run *runs)
@@ -253,6 +269,7 @@ static size_t collect_runs(const struct box_options *options, struct run *runs)
         struct policy policy = *policy_of(number);
         if (!axis_is_virtual(options, policy.axis) && policy.kind != POLICY_UNKNOWN)
             policy = (struct policy){.kind = POLICY_ALLOW};
+        policy.fast = fast_passed_ip(number) != 0;
         if (count && same_answer(&runs[count - 1].policy, &policy))
             continue;
         runs[count++] = (struct run){number, policy};

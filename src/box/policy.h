@@ -28,6 +28,7 @@ struct policy {
     enum policy_kind kind;
     enum policy_axis axis;
     enum policy_rule rule;
+    bool fast; /* filled in by filter.c */
 };
 
 enum { POLICY_NUMBER_MAX = 512 };

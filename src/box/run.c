@@ -94,6 +94,7 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
     box.coarse_started_ns = wall_coarse_ns();
     box.real_deadline_ns = box.real_started_ns + options->timeout_ns;
     find_return_stubs(&box);
+    fast_init();
     watch_output(&box);
     int r = box_supervise(&box, &err);
     if (r < 0)

@@ -398,6 +398,8 @@ static void note_start(struct box *box)
     while (wall_coarse_ns() == box->coarse_started_ns)
         (void)nanosleep(&pause, NULL);
     box->times = file_times_new(wall_coarse_ns(), vclock_realtime(&box->clock));
+    box->clock.page->file_start_s = file_times_start(box->times) / (int64_t)NS_PER_SEC;
+    box->clock.page->age_limit_s = file_times_age_limit(box->times) / (int64_t)NS_PER_SEC;
 }
 
 static int seize(struct box *box, int socket, struct err *err)

@@ -4,6 +4,7 @@
 #include "box/file_times.h"
 #include "box/policy.h"
 #include "box/special.h"
+#include "base/text.h"
 #include "base/when.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -310,4 +311,41 @@ enum verdict sys_creat(struct box *box, struct task *task)
     struct user_regs_struct *regs = task_regs(task);
 
     return open_path(box, task, AT_FDCWD, regs->rdi, 0, O_WRONLY | O_CREAT | O_TRUNC);
+}
+
+/* Relative paths are left to the fast path of openat unless the working directory is special. */
+bool files_in_special_directory(const struct task *task)
+{
+    char link[40], where[16] = {0};
+
+    (void)snprintf(link, sizeof link, "/proc/%d/cwd", task->tid);
+    if (readlink(link, where, sizeof where - 1) < 0)
+        return true; /* the slow path is always right */
+    return strcmp(where, "/") == 0 || text_starts(where, "/proc") || text_starts(where, "/dev") ||
+           text_starts(where, "/sys");
+}
+
+static void chdir_exit(struct box *box, struct task *task)
+{
+    struct process *process = task->process;
+
+    (void)box;
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax != 0)
+        return;
+    bool special = files_in_special_directory(task);
+    if (special == process->in_special_directory)
+        return;
+    process->in_special_directory = special;
+    uint64_t flag = special;
+    if (process->vdso_ready)
+        (void)guest_write(task, BOX_BASE + offsetof(struct box_guest_page, in_special_directory),
+                          &flag, sizeof flag);
+}
+
+enum verdict sys_chdir(struct box *box, struct task *task)
+{
+    (void)box;
+    task->on_exit = chdir_exit;
+    return VERDICT_EXIT;
 }

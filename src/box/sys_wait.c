@@ -14,9 +14,9 @@
 
 static const int64_t FAR = INT64_MAX / 4;
 
-static uint64_t never_address(const struct task *task)
+static uint64_t never_address(void)
 {
-    return task->process->page_base + BOX_PAGE + offsetof(struct box_clock_page, never);
+    return BOX_CLOCK_PAGE + offsetof(struct box_clock_page, never);
 }
 
 /* Milliseconds that stand for never where the timeout is an int. Not -1: the filter has to see the
@@ -129,7 +129,7 @@ static enum verdict wait_in_kernel(struct box *box, struct task *task, int64_t d
         return VERDICT_GO;
     }
     wait_begin(box, task, due_ns, timed_out);
-    wait_replace(box, task, argument, value ? value : never_address(task));
+    wait_replace(box, task, argument, value ? value : never_address());
     return task->on_exit ? VERDICT_EXIT : VERDICT_GO;
 }
 
@@ -163,7 +163,7 @@ static enum verdict wait_relative(struct box *box, struct task *task, int argume
     uint64_t address = sys_arg(task_regs(task), argument);
     int64_t duration;
 
-    if (wait_again(box, task, never_address(task)))
+    if (wait_again(box, task, never_address()))
         return VERDICT_GO;
     wait_end(box, task);
     if (!read_timespec(task, address, &duration))
@@ -178,7 +178,7 @@ static enum verdict wait_absolute(struct box *box, struct task *task, int argume
     uint64_t address = sys_arg(task_regs(task), argument);
     int64_t at;
 
-    if (wait_again(box, task, never_address(task)))
+    if (wait_again(box, task, never_address()))
         return VERDICT_GO;
     wait_end(box, task);
     if (!read_timespec(task, address, &at))
@@ -283,7 +283,7 @@ static enum verdict wait_with_rest(struct box *box, struct task *task, int argum
     enum wait_rest rest = timeval ? REST_TIMEVAL : REST_TIMESPEC;
     int64_t duration;
 
-    if (wait_again(box, task, never_address(task))) {
+    if (wait_again(box, task, never_address())) {
         task->on_exit = rest_exit;
         return VERDICT_EXIT;
     }

@@ -74,6 +74,8 @@ struct process *process_add(struct box *box, struct process *parent, pid_t pid)
     if (parent) { /* fork keeps the memory, so our pages are there */
         process->vdso_ready = parent->vdso_ready;
         process->page_base = parent->page_base;
+        process->patches = parent->patches;
+        process->in_special_directory = parent->in_special_directory;
     }
     rng_stream(&process->random, box->options->seed, "random", process->path);
     process->next = box->processes;

@@ -141,7 +141,7 @@ void wait_replace(struct box *box, struct task *task, int argument, uint64_t val
     if (box->return_stub[argument] && slot_of(task) >= 0 &&
         guest_write(task, slot_address(task), &slot, sizeof slot) == 0) {
         wait->original_ip = regs->rip;
-        regs->rip = task->process->page_base + 2 * BOX_PAGE + box->return_stub[argument];
+        regs->rip = BOX_IMAGE + box->return_stub[argument];
         regs->rcx = slot_address(task);
         wait->ip = regs->rip;
         return;
