@@ -157,6 +157,18 @@ static struct task *exec_survivor(struct box *box, struct task *leader)
     return leader;
 }
 
+/* Traced programs, and those with no_new_privs, get no rights from the bits of their file. */
+static void note_setuid(struct box *box, struct task *task)
+{
+    char path[40];
+    struct stat st;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/exe", task->tid);
+    if (stat(path, &st) == 0 && st.st_mode & (S_ISUID | S_ISGID) && st.st_uid != geteuid())
+        leak_note(box, "%s (%s) is set-user-ID and runs without the rights of that user in a box",
+                  task->process->path, task->process->program);
+}
+
 static void exec_exit(struct box *box, struct task *task)
 {
     char path[40];
@@ -179,6 +191,7 @@ static void on_exec(struct box *box, struct task *task)
     timers_exec(box, task->process);
     set_program(task);
     tape_exec(box, task);
+    note_setuid(box, task);
     task->on_exit = exec_exit;
     task_resume(box, task, 0);
 }
@@ -241,9 +254,19 @@ static void on_event_stop(struct box *box, struct task *task, int signal)
     task_resume(box, task, 0);
 }
 
+static bool is_call_entry(const struct task *task)
+{
+    struct __ptrace_syscall_info info = {0};
+
+    return ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof info, &info) > 0 &&
+           info.op == PTRACE_SYSCALL_INFO_ENTRY;
+}
+
 static void on_syscall_stop(struct box *box, struct task *task)
 {
-    if (task->on_exit)
+    if (task->process && task->process->watched && is_call_entry(task))
+        socket_call(box, task);
+    else if (task->on_exit)
         task->on_exit(box, task);
     if (!box->over)
         task_resume(box, task, 0);
@@ -338,8 +361,11 @@ static struct deadline *next_deadline(struct box *box)
 {
     for (;;) {
         struct deadline *first = deadline_first(&box->deadlines);
-        if (!first || first->fire != wait_fire)
+        if (!first || first->fire != wait_fire) {
+            if (first && timers_collect(box, first))
+                continue;
             return first;
+        }
         struct task *task = wait_task(first);
         if (!vclock_held(&box->clock)) /* nobody has looked at it lately */
             (void)idle_blocked_call(task, &task->blocked);
@@ -599,6 +625,7 @@ static void clear_box(struct box *box)
     while (waitpid(-1, &status, __WALL) > 0 || errno == EINTR)
         ;
     special_done(box);
+    sockets_done(box);
     fd_close(box->root_fd);
     box->times = file_times_free(box->times);
     while (box->task_count)

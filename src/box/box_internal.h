@@ -108,6 +108,7 @@ struct process {
     unsigned children, threads_spawned, task_count;
     uint64_t events;    /* records on the tape so far */
     bool vdso_ready;    /* our pages are mapped at page_base */
+    bool watched;              /* stopped at every call, for sys_socket.c */
     bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
     unsigned patches;          /* call sites replaced so far, fast.c */
     bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
@@ -161,6 +162,7 @@ struct box {
     struct box_tape *tape;
     struct vtimer *timerfds; /* sys_timer.c */
     struct file_times *times;
+    struct socket_timeout *socket_timeouts; /* sys_socket.c */
     struct random_pipe *random_pipes; /* special.c */
     uint64_t specials_made;
     int root_fd;          /* the box's root directory; -1 until its first exec */
@@ -212,6 +214,10 @@ int exec_find_kernel_vdso(struct box *box, struct err *err);
 
 /* sys_files.c: whether a relative path of this task may lead to a special file. */
 bool files_in_special_directory(const struct task *task);
+
+/* sys_socket.c */
+void socket_call(struct box *box, struct task *task);
+void sockets_done(struct box *box);
 
 /* fast.c */
 void fast_init(void);
@@ -302,7 +308,7 @@ bool report_waits_outside(struct box *box);
 
 /* sys_timer.c */
 void timers_release(struct box *box, struct process *process);
-void timers_collect(struct box *box);
+bool timers_collect(struct box *box, struct deadline *first); /* drops it if nobody has it */
 void timers_exec(struct box *box, struct process *process);
 void timers_signal(struct box *box, struct task *task, int signal); /* at its delivery stop */
 

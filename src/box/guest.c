@@ -105,7 +105,8 @@ void task_resume(struct box *box, struct task *task, int signal)
     task->regs_valid = task->regs_dirty = false;
     task->state = TASK_RUNNING;
     /* A task that was killed answers ESRCH; its exit is reported by the next wait. */
-    (void)ptrace(task->on_exit ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, NULL, signal);
+    bool calls = task->on_exit || (task->process && task->process->watched);
+    (void)ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, NULL, signal);
 }
 
 void task_skip(struct task *task, long result)

@@ -10,6 +10,7 @@
  * level dies with the one above it. */
 #include "box/box_internal.h"
 #include "box/file_times.h"
+#include "box/loopback.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -18,12 +19,10 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -158,17 +157,6 @@ static void order_guests(struct box *box)
         (void)set_realtime(PRIORITY_GUESTS);
     else if (box->options->cpus <= 1)
         set_batch();
-}
-
-static void raise_loopback(void)
-{
-    CLEANUP(fd_close) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct ifreq request = {.ifr_name = "lo"};
-
-    if (fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0) {
-        request.ifr_flags |= IFF_UP | IFF_RUNNING;
-        (void)ioctl(fd, SIOCSIFFLAGS, &request);
-    }
 }
 
 /* What goes wrong on the way to the program comes back through this socket as words; the end of
@@ -339,7 +327,7 @@ static void become_init(struct box *box, int socket)
     if (!box->options->identity_real)
         (void)sethostname("vitro", 5);
     if (!box->options->net_real)
-        raise_loopback();
+        loopback_up();
     if (mount_own_proc() < 0)
         fail_for(socket, box->options->argv[0], "mount /proc for the box");
     pid_t pid = fork();

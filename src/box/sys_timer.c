@@ -11,6 +11,7 @@
 #include "base/trace.h"
 #include "base/wall.h"
 #include "base/when.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +40,7 @@ struct vtimer {
     int overrun;
     /* timerfd */
     int fd; /* of the supervisor, same open file */
-    uint64_t unread;
+    uint64_t unread, fired;
 };
 
 struct process_timers {
@@ -484,28 +485,37 @@ static bool is_held(struct box *box, const struct vtimer *timer)
 {
     for (struct process *process = box->processes; process; process = process->next) {
         char path[48];
+        struct dirent *entry;
+        bool held = false;
         (void)snprintf(path, sizeof path, "/proc/%d/fd", process->pid);
-        for (int fd = 0; fd < 1024; fd++)
-            if (syscall(SYS_kcmp, getpid(), process->pid, 0, timer->fd, fd) == 0)
-                return true;
+        DIR *directory = opendir(path);
+        while (directory && !held && (entry = readdir(directory)))
+            held = syscall(SYS_kcmp, getpid(), process->pid, 0 /* KCMP_FILE */, timer->fd,
+                           strtol(entry->d_name, NULL, 10)) == 0;
+        if (directory)
+            (void)closedir(directory);
+        if (held)
+            return true;
     }
     return false;
 }
 
-/* Periodic timerfds that nobody has any more must not keep the clock moving. */
-void timers_collect(struct box *box)
+/* A periodic timerfd that nobody has any more must not keep the clock moving. Looked at when it would
+ * fire for the second time, and then now and again. */
+bool timers_collect(struct box *box, struct deadline *first)
 {
-    for (struct vtimer **link = &box->timerfds; *link;) {
-        struct vtimer *timer = *link;
-        if (is_held(box, timer)) {
-            link = &timer->next;
-            continue;
-        }
-        *link = timer->next;
-        deadline_disarm(&box->deadlines, &timer->deadline);
-        fd_close(timer->fd);
-        free(timer);
-    }
+    struct vtimer *timer = (struct vtimer *)first;
+
+    if (first->fire != fire_timerfd || timer->fired++ % 64 != 1 || is_held(box, timer))
+        return false;
+    struct vtimer **link = &box->timerfds;
+    while (*link != timer)
+        link = &(*link)->next;
+    *link = timer->next;
+    deadline_disarm(&box->deadlines, first);
+    fd_close(timer->fd);
+    free(timer);
+    return true;
 }
 
 enum verdict sys_timerfd_settime(struct box *box, struct task *task)

@@ -9,7 +9,6 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 
 static const int64_t FAR = INT64_MAX / 4;
@@ -339,17 +338,4 @@ enum verdict sys_ppoll(struct box *box, struct task *task)
     struct user_regs_struct *regs = task_regs(task);
 
     return wait_with_rest(box, task, 2, false, regs->rsi == 0 && !regs->r10);
-}
-
-enum verdict sys_setsockopt(struct box *box, struct task *task)
-{
-    leak_add(box, task->process, "net/socket-timeout");
-    return VERDICT_GO;
-}
-
-enum verdict sys_getsockopt(struct box *box, struct task *task)
-{
-    (void)box;
-    (void)task;
-    return VERDICT_GO;
 }

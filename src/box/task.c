@@ -75,6 +75,7 @@ struct process *process_add(struct box *box, struct process *parent, pid_t pid)
         process->vdso_ready = parent->vdso_ready;
         process->page_base = parent->page_base;
         process->patches = parent->patches;
+        process->watched = parent->watched;
         process->in_special_directory = parent->in_special_directory;
     }
     rng_stream(&process->random, box->options->seed, "random", process->path);

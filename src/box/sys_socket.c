@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* sys_socket: SO_RCVTIMEO and SO_SNDTIMEO on the virtual clock.
+ *
+ * Such a timeout makes plain read, recv, accept, connect and send timed calls, which are otherwise let
+ * through. So the kernel's own timeout is never set; it is kept here, by the socket's inode, and a
+ * process that has set one is from then on stopped at every call it makes (PTRACE_SYSCALL instead of
+ * PTRACE_CONT): rare enough to be slow. */
+#include "box/policy.h"
+#include "base/when.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+struct socket_timeout {
+    struct socket_timeout *next;
+    uint64_t inode;
+    int64_t receive_ns, send_ns; /* 0: none */
+};
+
+static uint64_t inode_of(const struct task *task, int fd)
+{
+    char path[48];
+    struct stat st;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, fd);
+    return stat(path, &st) == 0 && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
+}
+
+static struct socket_timeout *find(struct box *box, uint64_t inode)
+{
+    struct socket_timeout *timeout = box->socket_timeouts;
+
+    while (timeout && timeout->inode != inode)
+        timeout = timeout->next;
+    return timeout;
+}
+
+static bool is_receive(uint64_t name)
+{
+    return name == 20 || name == 66; /* SO_RCVTIMEO, old and new */
+}
+
+static void watch(struct process *process)
+{
+    process->watched = true;
+}
+
+enum verdict sys_setsockopt(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    int64_t value[2];
+    uint64_t inode = inode_of(task, (int)regs->rdi);
+
+    if (!inode || regs->r8 < sizeof value || guest_read(task, regs->r10, value, sizeof value) < 0 ||
+        value[1] < 0 || value[1] >= 1000000)
+        return VERDICT_GO; /* the kernel names the error */
+    struct socket_timeout *timeout = find(box, inode);
+    if (!timeout) {
+        timeout = mem_alloc(sizeof *timeout);
+        timeout->inode = inode;
+        timeout->next = box->socket_timeouts;
+        box->socket_timeouts = timeout;
+    }
+    int64_t ns = value[0] < 0 || value[0] > INT64_MAX / 4 / (int64_t)NS_PER_SEC
+                     ? 0
+                     : value[0] * (int64_t)NS_PER_SEC + value[1] * 1000;
+    *(is_receive(regs->rdx) ? &timeout->receive_ns : &timeout->send_ns) = ns;
+    watch(task->process);
+    task_skip(task, 0);
+    return VERDICT_DONE;
+}
+
+enum verdict sys_getsockopt(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    struct socket_timeout *timeout = find(box, inode_of(task, (int)regs->rdi));
+    unsigned length = 0;
+
+    if (!timeout || guest_read(task, regs->r8, &length, sizeof length) < 0 || length < 16)
+        return VERDICT_GO;
+    int64_t ns = is_receive(regs->rdx) ? timeout->receive_ns : timeout->send_ns;
+    int64_t value[2] = {ns / (int64_t)NS_PER_SEC, ns % (int64_t)NS_PER_SEC / 1000};
+    length = sizeof value;
+    long r = guest_write(task, regs->r10, value, sizeof value);
+    if (r == 0)
+        r = guest_write(task, regs->r8, &length, sizeof length);
+    task_skip(task, r);
+    return VERDICT_DONE;
+}
+
+/* -1 receives, 1 sends, 0 neither: by the call's number. */
+static int direction(long number)
+{
+    switch (number) {
+    case SYS_read:
+    case SYS_readv:
+    case SYS_recvfrom:
+    case SYS_recvmsg:
+    case SYS_accept:
+    case SYS_accept4:
+        return -1;
+    case SYS_write:
+    case SYS_writev:
+    case SYS_sendto:
+    case SYS_sendmsg:
+    case SYS_connect:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static void timed_exit(struct box *box, struct task *task)
+{
+    task->on_exit = NULL;
+    if (wait_was_interrupted(task) && !task->wait.expiring)
+        return; /* a signal; its delivery stop decides */
+    wait_settle(box, task);
+    wait_end(box, task);
+}
+
+/* At the entry of any call of a watched process. */
+void socket_call(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    int way = direction((long)regs->orig_rax);
+
+    if (!way)
+        return;
+    struct socket_timeout *timeout = find(box, inode_of(task, (int)regs->rdi));
+    int64_t ns = timeout ? way < 0 ? timeout->receive_ns : timeout->send_ns : 0;
+    if (!ns)
+        return;
+    long timed_out = (long)regs->orig_rax == SYS_connect ? -EINPROGRESS : -EAGAIN;
+    wait_end(box, task);
+    wait_begin(box, task, vclock_now(&box->clock) + ns, timed_out);
+    task->on_exit = timed_exit;
+}
+
+void sockets_done(struct box *box)
+{
+    while (box->socket_timeouts) {
+        struct socket_timeout *timeout = box->socket_timeouts;
+        box->socket_timeouts = timeout->next;
+        free(timeout);
+    }
+}
