@@ -26,6 +26,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #ifndef PTRACE_EVENT_STOP
@@ -296,9 +297,33 @@ static bool emulate_tsc(struct box *box, struct task *task)
     return true;
 }
 
+/* Ctrl-C is the program's. The second one within a second is for the box, unless a line editor is at
+ * work, where pressing it again and again is ordinary. One press reaches every process of the
+ * foreground: what comes close together is one. */
+static void interrupt_pressed(struct box *box)
+{
+    uint64_t now = wall_monotonic_ns(), last = box->last_interrupt_ns;
+    struct termios state;
+
+    if (last && now - last < 50 * NS_PER_MS)
+        return;
+    box->last_interrupt_ns = now;
+    CLEANUP(fd_close) int tty = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool editing = tty >= 0 && tcgetattr(tty, &state) == 0 && !(state.c_lflag & ICANON);
+    if (!box->program_started || (last && now - last < NS_PER_SEC && !editing))
+        box_end(box, BOX_KILLED, "interrupted");
+}
+
 static void on_signal(struct box *box, struct task *task, int signal)
 {
+    siginfo_t info;
+
     trace(TRACE_BOX, "%d gets signal %d", task->tid, signal);
+    if (signal == SIGINT && ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) == 0 &&
+        info.si_code == SI_KERNEL)
+        interrupt_pressed(box);
+    if (box->over)
+        return;
     if (signal == SIGSEGV && (emulate_tsc(box, task) || fast_fault(task))) {
         task_resume(box, task, 0);
         return;
@@ -481,16 +506,10 @@ static void take_signal(struct box *box)
     while (read(box->signal_fd, &info, sizeof info) == sizeof info) {
         if (info.ssi_signo == SIGCHLD || box->over)
             continue;
-        if (box->main_ended || !box->first)
-            continue;
-        uint64_t now = wall_monotonic_ns();
-        if (info.ssi_signo == SIGINT && box->last_interrupt_ns &&
-            now - box->last_interrupt_ns < 5 * NS_PER_SEC) {
-            box_end(box, BOX_KILLED, "interrupted twice");
-            return;
-        }
         if (info.ssi_signo == SIGINT)
-            box->last_interrupt_ns = now;
+            interrupt_pressed(box);
+        if (box->over || box->main_ended || !box->first)
+            continue;
         tape_event(box, box->first, 1, TAPE_NOTE, "\"text\":\"signal %u from outside\"",
                    info.ssi_signo);
         (void)kill(box->first->pid, (int)info.ssi_signo);
