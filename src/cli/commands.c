@@ -2,9 +2,11 @@
 /* The list of all verbs, sorted by name. */
 #include "cli/cli.h"
 
+extern const struct command command_diff;
 extern const struct command command_help;
 
 const struct command *const cli_commands[] = {
+    &command_diff,
     &command_help,
     NULL,
 };
