@@ -182,6 +182,9 @@ int fs_walk_record(struct fs_walk *walk, const char *path, const struct fs_side 
             fs_changes_note(walk->changes, "the worktree itself was removed or replaced");
         return 0;
     }
+    if (before->type == FS_DIR && after->type == FS_DIR && before->st.st_uid != after->st.st_uid &&
+        walk->layer->kind == FS_LAYER_USER)
+        return 0; /* made by us on the way to the worktree */
     if (same_content && ((before->st.st_mode ^ after->st.st_mode) & 07777) == 0)
         return 0;
     int r = make_node(walk, path, before, &old, err);

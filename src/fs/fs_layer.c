@@ -53,6 +53,34 @@ static int make_upper(struct fs_view *view, unsigned number, char **ret, struct 
     return 0;
 }
 
+/* Copying a directory up needs its owner, which a user namespace may not have: writing below
+ * somebody else's directory would fail with EOVERFLOW. So the way to a place the guest will surely
+ * write to is made beforehand, in our name. */
+static int make_way(const char *layer, const char *upper, const char *place, struct err *err)
+{
+    size_t skip = strcmp(layer, "/") == 0 ? 0 : strlen(layer);
+    int r = 0;
+
+    if (!place || (strcmp(place, layer) != 0 && !fs_path_is_below(place, layer)))
+        return 0;
+    for (const char *end = place + skip; r == 0 && *end;) {
+        end = strchrnul(end + 1, '/');
+        CLEANUP(mem_free) char *lower_path = mem_format("/old%.*s", (int)(end - place), place);
+        CLEANUP(mem_free)
+        char *target =
+            mem_format("%s%.*s", upper, (int)(end - place - (ptrdiff_t)skip), place + skip);
+        CLEANUP(fd_close) int lower =
+            open(lower_path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (lower < 0)
+            return 0; /* not there or no directory: then there is no way */
+        if (mkdir(target, 0755) == 0)
+            r = copy_directory_facts(lower, target, err);
+        else if (errno != EEXIST)
+            r = err_set(err, -errno, "create '%s' in the store: %m", place);
+    }
+    return r;
+}
+
 /* A directory that cannot be overlaid stays visible, read-only, and the report says so. */
 static int read_only_instead(struct fs_view *view, const char *path, const char *target,
                              int overlay_errno, struct err *err)
@@ -99,6 +127,9 @@ static int overlay(struct fs_view *view, const char *path, const char *target, u
     if (r < 0)
         return r;
     r = copy_directory_facts(lower, upper, err);
+    const char *const places[] = {view->worktree, view->cwd, getenv("HOME")};
+    for (size_t i = 0; r == 0 && view->options->userns && i < ARRAY_LENGTH(places); i++)
+        r = make_way(path, upper, places[i], err);
     if (r < 0)
         return r;
     CLEANUP(mem_free) char *data =
