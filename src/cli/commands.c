@@ -4,11 +4,9 @@
 
 extern const struct command command_apply;
 extern const struct command command_diff;
+extern const struct command command_doctor;
 extern const struct command command_help;
 
 const struct command *const cli_commands[] = {
-    &command_apply,
-    &command_diff,
-    &command_help,
-    NULL,
+    &command_apply, &command_diff, &command_doctor, &command_help, NULL,
 };

@@ -58,6 +58,10 @@ struct fs_options {
  * step and carry a hint: -EPERM where the kernel refuses, -ENOTDIR for a worktree that is none. */
 int fs_view_enter(const struct fs_options *options, int *ret_store, struct err *err);
 
+/* Whether this process may build the view without a user namespace: it has CAP_SYS_ADMIN in the
+ * first one. Root of a container may not. `userns` above is the opposite of this. */
+bool fs_is_real_root(void);
+
 /* Real root could mount, make device nodes or open files by handle and so reach the disk: gives up
  * the capabilities for it, for this process and what it executes. Does nothing without them. */
 int fs_caps_drop(struct err *err);

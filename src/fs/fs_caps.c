@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "fs/fs.h"
+#include "base/fd.h"
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +30,21 @@ static const int dropped[] = {
     CAP_AUDIT_CONTROL,
     CAP_SYS_PACCT,
 };
+
+bool fs_is_real_root(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    CLEANUP(buf_done) struct buf map = {0};
+    unsigned inside, outside, count;
+
+    if (geteuid() != 0 || syscall(SYS_capget, &header, data) < 0 ||
+        !(data[0].effective & 1u << CAP_SYS_ADMIN))
+        return false;
+    return file_read("/proc/self/uid_map", 4096, &map, NULL) == 0 &&
+           sscanf(buf_text(&map), "%u %u %u", &inside, &outside, &count) == 3 && !inside &&
+           !outside && count == 4294967295u;
+}
 
 int fs_caps_drop(struct err *err)
 {

@@ -236,7 +236,7 @@ static void parse(struct run *run, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct run run = {.fs.userns = geteuid() != 0};
+    struct run run = {.fs.userns = !fs_is_real_root()};
 
     parse(&run, argc, argv);
     run.fs.writable = run.writable;
