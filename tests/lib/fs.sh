@@ -12,6 +12,13 @@ as_guest() {
         setpriv --reuid 1000 --regid 1000 --clear-groups "$@"
     fi
 }
+guest_process() { # for the background: $! is the command itself, not a shell around it
+    if [ "$FS_USER" = root ] || [ "$(id -u)" != 0 ]; then
+        exec "$@"
+    else
+        exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"
+    fi
+}
 fs_begin() { # fs_begin root|user: an empty worktree, owned by that user, and the right to use it
     FS_USER=$1
     [ "$FS_USER" = user ] || [ "$(id -u)" = 0 ] || skip "needs root"

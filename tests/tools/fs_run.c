@@ -42,6 +42,16 @@ static int die(const char *text)
     return TROUBLE;
 }
 
+/* Kills itself at the moment whose number is in FS_RUN_KILL. */
+static void moment(void)
+{
+    static int count;
+    const char *when = getenv("FS_RUN_KILL");
+
+    if (when && atoi(when) == ++count)
+        (void)raise(SIGKILL);
+}
+
 static int send_store(int socket, int store)
 {
     char byte = 's', control[CMSG_SPACE(sizeof store)] = {0};
@@ -149,9 +159,13 @@ static int finish(const struct run *run, int store)
     }
     if (!run->bundle || store < 0)
         return 0;
-    if (fs_bundle_begin(run->bundle, &blobs, &err) < 0 ||
-        fs_gather(store, blobs, &changes, &err) < 0 ||
-        fs_bundle_write(run->bundle, changes, &err) < 0)
+    if (fs_bundle_begin(run->bundle, &blobs, &err) < 0)
+        return die(err.text);
+    moment();
+    if (fs_gather(store, blobs, &changes, &err) < 0)
+        return die(err.text);
+    moment();
+    if (fs_bundle_write(run->bundle, changes, &err) < 0)
         return die(err.text);
     return 0;
 }
@@ -173,14 +187,18 @@ static int supervise(const struct run *run)
         _exit(run_init(run, pair[1]));
     }
     fd_close(pair[1]);
+    moment();
     if (run->fs.userns && map_ids(pid) < 0)
         (void)fprintf(stderr, "fs-run: cannot map ids: %s\n", strerror(errno));
     else
         (void)!write(pair[0], "g", 1);
+    moment();
     int r = receive_store(pair[0], &store);
     fd_close(pair[0]);
+    moment();
     if (waitpid(pid, &status, 0) < 0)
         return die("waitpid");
+    moment();
     if (r == 0) {
         r = finish(run, store);
         if (r)
