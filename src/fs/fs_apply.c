@@ -48,6 +48,11 @@ static bool is_applied(const struct fs_change *change)
     return !change->outside && change->after.type != FS_SOCKET && change->after.type != FS_DEVICE;
 }
 
+static int compare_deepest_first(const void *a, const void *b)
+{
+    return strcmp(((const struct fs_step *)b)->path, ((const struct fs_step *)a)->path);
+}
+
 /* Directories that become open; removals from the deepest up; creations from the top down; last all
  * other permissions, for a closed directory takes no children. */
 static void plan(struct apply *apply)
@@ -58,12 +63,17 @@ static void plan(struct apply *apply)
     for (size_t i = 0; i < count; i++)
         if (is_applied(&items[i]) && has_same_content(&items[i]) && items[i].after.mode & 0200)
             plan_chmod(apply, i, items[i].before.mode, items[i].after.mode);
-    for (size_t i = count; i-- > 0;) {
+    size_t first = apply->steps.count;
+    for (size_t i = 0; i < count; i++) {
         struct fs_step step = {.kind = FS_STEP_REMOVE, .number = (unsigned)i};
         step.path = items[i].from ? items[i].from : items[i].path;
         if (!items[i].outside && items[i].before.type != FS_NONE && !has_same_content(&items[i]))
             fs_steps_add(&apply->steps, &step);
     }
+    if (apply->steps.count >
+        first) /* what a rename takes away has a place of its own in the order */
+        qsort(apply->steps.items + first, apply->steps.count - first, sizeof *apply->steps.items,
+              compare_deepest_first);
     for (size_t i = 0; i < count; i++) {
         struct fs_step step = {.kind = FS_STEP_CREATE, .number = (unsigned)i};
         step.path = items[i].path;
