@@ -2,7 +2,7 @@
 /* fs_bundle: the changes of a run as files, below BUNDLE/fs (docs/formats/changes.md):
  *
  *     changes.jsonl    a header line, then one change a line, sorted by path
- *     blobs/SHA256     contents of files in the worktree, before and after
+ *     blobs/AB/CDEF... contents of files in the worktree, before and after, by SHA-256
  */
 #pragma once
 #include "fs/fs_blobs.h"
