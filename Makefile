@@ -101,7 +101,7 @@ check-long: deps
 
 demo:
 	@tools/deps build
-	@$(MAKE) --no-print-directory -j$$(nproc) all
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(example_programs)
 	@O=$(O) tools/demo
 
 fuzz:

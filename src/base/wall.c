@@ -18,3 +18,11 @@ int64_t wall_now_ns(void)
     (void)clock_gettime(CLOCK_REALTIME, &now);
     return now.tv_sec * (int64_t)NS_PER_SEC + now.tv_nsec;
 }
+
+int64_t wall_coarse_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now.tv_sec * (int64_t)NS_PER_SEC + now.tv_nsec;
+}

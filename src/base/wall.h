@@ -5,4 +5,5 @@
 #include <stdint.h>
 
 uint64_t wall_monotonic_ns(void);
-int64_t wall_now_ns(void); /* since 1970 */
+int64_t wall_now_ns(void);    /* since 1970 */
+int64_t wall_coarse_ns(void); /* since 1970, as the kernel stamps files: moves with its tick */

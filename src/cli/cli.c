@@ -312,6 +312,40 @@ static int run_command(const struct command *command, int argc, char **argv)
     return command->run(args);
 }
 
+static char *join_words(char **argv, int count)
+{
+    struct buf name = {0};
+
+    for (int i = 1; i <= count; i++)
+        buf_addf(&name, "%s%s", i > 1 ? " " : "", argv[i]);
+    return buf_take(&name);
+}
+
+/* The verb of up to three words that the command line begins with; the longest one counts. */
+static const struct command *match_command(int argc, char **argv, int *ret_words)
+{
+    for (int count = argc - 1 < 3 ? argc - 1 : 3; count > 0; count--) {
+        CLEANUP(mem_free) char *name = join_words(argv, count);
+        const struct command *command = cli_find(name);
+        *ret_words = count;
+        if (command)
+            return command;
+    }
+    return NULL;
+}
+
+/* The longest beginning that is a group of verbs ("tape", "tape annotate"); returns owned. */
+static char *match_group(int argc, char **argv, int *ret_words)
+{
+    for (int count = argc - 1 < 2 ? argc - 1 : 2; count > 0; count--) {
+        CLEANUP(mem_free) char *name = join_words(argv, count);
+        *ret_words = count;
+        if (is_group(name))
+            return take_ptr(&name);
+    }
+    return NULL;
+}
+
 int cli_main(int argc, char **argv)
 {
     struct buf text = {0};
@@ -333,18 +367,19 @@ int cli_main(int argc, char **argv)
         (void)fprintf(stderr, "vitro: unknown option '%s'\nhint: vitro --help\n", argv[1]);
         return EXIT_USAGE;
     }
-    if (!is_group(argv[1])) {
-        const struct command *command = cli_find(argv[1]);
-        return command ? run_command(command, argc - 2, argv + 2) : unknown_verb(NULL, argv[1]);
-    }
-    if (argc < 3 || strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0) {
-        for (const struct command *const *c = cli_commands; *c; c++)
-            if (text_starts((*c)->name, argv[1]) && (*c)->name[strlen(argv[1])] == ' ')
-                buf_addf(&text, "  vitro %-18s %s\n", (*c)->name, (*c)->summary);
-        print(&text);
-        return argc < 3 ? EXIT_USAGE : EXIT_CLEAN;
-    }
-    CLEANUP(mem_free) char *name = mem_format("%s %s", argv[1], argv[2]);
-    const struct command *command = cli_find(name);
-    return command ? run_command(command, argc - 3, argv + 3) : unknown_verb(argv[1], argv[2]);
+    int words = 0;
+    const struct command *command = match_command(argc, argv, &words);
+    if (command)
+        return run_command(command, argc - 1 - words, argv + 1 + words);
+    CLEANUP(mem_free) char *group = match_group(argc, argv, &words);
+    if (!group)
+        return unknown_verb(NULL, argv[1]);
+    const char *next = words + 1 < argc ? argv[words + 1] : NULL;
+    if (next && strcmp(next, "--help") != 0 && strcmp(next, "-h") != 0)
+        return unknown_verb(group, next);
+    for (const struct command *const *c = cli_commands; *c; c++)
+        if (text_starts((*c)->name, group) && (*c)->name[strlen(group)] == ' ')
+            buf_addf(&text, "  vitro %-22s %s\n", (*c)->name, (*c)->summary);
+    print(&text);
+    return next ? EXIT_CLEAN : EXIT_USAGE;
 }

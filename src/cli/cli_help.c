@@ -62,7 +62,7 @@ void cli_add_overview(struct buf *buf)
              "become virtual, recorded on one tape, and replayable.\n\n"
              "usage: vitro VERB [options] [operands]\n\n");
     for (const struct command *const *c = cli_commands; *c; c++)
-        buf_addf(buf, "  %-16s  %s\n", (*c)->name, (*c)->summary);
+        buf_addf(buf, "  %-22s  %s\n", (*c)->name, (*c)->summary);
     buf_adds(buf, "\nvitro VERB --help tells more of one. vitro help formats|exit-codes.\n"
                   "vitro --version prints the version.\n");
 }
@@ -138,47 +138,82 @@ static void add_words(struct buf *buf, const struct command *command)
         buf_addf(buf, " --%s", option->name);
 }
 
+static size_t word_count(const char *name)
+{
+    size_t count = 1;
+
+    for (; *name; name++)
+        count += *name == ' ';
+    return count;
+}
+
+/* The length of the first `count` words of a name. */
+static size_t words_length(const char *name, size_t count)
+{
+    size_t length = 0;
+
+    for (; name[length]; length++)
+        if (name[length] == ' ' && --count == 0)
+            break;
+    return length;
+}
+
+/* For each beginning of `depth` words that has more behind it: the words that can follow. Names are
+ * sorted, so those that follow one beginning stand together. */
+static void add_bash_followers(struct buf *buf, size_t depth)
+{
+    buf_addf(buf, "    if [ \"$COMP_CWORD\" = %zu ]; then\n        case \"$verbs\" in\n",
+             depth + 1);
+    for (const struct command *const *c = cli_commands; *c; c++) {
+        size_t length = words_length((*c)->name, depth);
+        if (word_count((*c)->name) <= depth ||
+            (c != cli_commands && strncmp(c[-1]->name, (*c)->name, length + 1) == 0))
+            continue;
+        buf_addf(buf, "        \"%.*s \"*) words=\"", (int)length, (*c)->name);
+        size_t last = 0;
+        for (const struct command *const *sub = c;
+             *sub && strncmp((*sub)->name, (*c)->name, length + 1) == 0; sub++) {
+            size_t end = words_length((*sub)->name, depth + 1);
+            if (sub != c && end == last && strncmp(sub[-1]->name, (*sub)->name, end) == 0)
+                continue;
+            buf_addf(buf, "%s%.*s", sub == c ? "" : " ", (int)(end - length - 1),
+                     (*sub)->name + length + 1);
+            last = end;
+        }
+        buf_adds(buf, "\" ;;\n");
+    }
+    buf_adds(buf, "        esac\n    fi\n");
+}
+
 static void add_bash(struct buf *buf)
 {
-    buf_adds(buf,
-             "# bash completion for vitro; printed by `vitro help completions bash`\n"
-             "_vitro() {\n"
-             "    local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} sub=${COMP_WORDS[2]}\n"
-             "    local words=\n"
-             "    case \"$verb $sub\" in\n");
-    /* Two-word names first: "tape show" is more than "tape". */
-    for (int two_words = 1; two_words >= 0; two_words--)
+    buf_adds(buf, "# bash completion for vitro; printed by `vitro help completions bash`\n"
+                  "_vitro() {\n"
+                  "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+                  "    local verbs=\"${COMP_WORDS[1]} ${COMP_WORDS[2]} ${COMP_WORDS[3]} \"\n"
+                  "    case \"$verbs\" in\n");
+    /* Longer names first: "tape show" is more than "tape". */
+    for (size_t words = 3; words > 0; words--)
         for (const struct command *const *c = cli_commands; *c; c++) {
-            if ((strchr((*c)->name, ' ') != NULL) != two_words)
+            if (word_count((*c)->name) != words)
                 continue;
-            buf_addf(buf, "    \"%s\"%s) words=\"", (*c)->name, two_words ? "*" : "\\ *");
+            buf_addf(buf, "    \"%s \"*) words=\"", (*c)->name);
             add_words(buf, *c);
             buf_adds(buf, "\" ;;\n");
         }
-    buf_adds(buf, "    esac\n"
-                  "    if [ \"$COMP_CWORD\" = 1 ]; then\n        words=\"--help --version");
+    buf_adds(buf, "    esac\n    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+                  "        words=\"--help --version");
     const char *last = "";
     for (const struct command *const *c = cli_commands; *c; c++) {
-        size_t length = strcspn((*c)->name, " ");
-        if (strlen(last) < length || strncmp(last, (*c)->name, length) != 0 ||
-            (last[length] != ' ' && last[length]))
+        size_t length = words_length((*c)->name, 1);
+        if (words_length(last, 1) != length || strncmp(last, (*c)->name, length) != 0)
             buf_addf(buf, " %.*s", (int)length, (*c)->name);
         last = (*c)->name;
     }
-    buf_adds(buf, "\"\n    elif [ \"$COMP_CWORD\" = 2 ]; then\n        case \"$verb\" in\n");
-    for (const struct command *const *c = cli_commands; *c; c++) {
-        size_t length = strcspn((*c)->name, " ");
-        if (!(*c)->name[length] ||
-            (c != cli_commands && strncmp(c[-1]->name, (*c)->name, length + 1) == 0))
-            continue;
-        buf_addf(buf, "        %.*s) words=\"", (int)length, (*c)->name);
-        for (const struct command *const *sub = c;
-             *sub && strncmp((*sub)->name, (*c)->name, length + 1) == 0; sub++)
-            buf_addf(buf, "%s%s", sub == c ? "" : " ", (*sub)->name + length + 1);
-        buf_adds(buf, "\" ;;\n");
-    }
-    buf_adds(buf, "        esac\n    fi\n"
-                  "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+    buf_adds(buf, "\"\n    fi\n");
+    add_bash_followers(buf, 1);
+    add_bash_followers(buf, 2);
+    buf_adds(buf, "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
                   "    [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$word\"))\n"
                   "}\ncomplete -F _vitro vitro\n");
 }
@@ -201,25 +236,40 @@ static void add_fish_text(struct buf *buf, const char *text)
     buf_addc(buf, '\'');
 }
 
+/* One line a word: each word of a name is offered where the word before it was given. */
+static void add_fish_words(struct buf *buf, const struct command *command)
+{
+    const char *name = command->name, *before = NULL;
+    size_t before_length = 0;
+
+    for (;;) {
+        size_t length = strcspn(name, " ");
+        if (before)
+            buf_addf(buf, "complete -c vitro -n '__fish_seen_subcommand_from %.*s' -a %.*s",
+                     (int)before_length, before, (int)length, name);
+        else
+            buf_addf(buf, "complete -c vitro -n __fish_use_subcommand -a %.*s", (int)length, name);
+        if (!name[length])
+            break;
+        buf_addc(buf, '\n');
+        before = name;
+        before_length = length;
+        name += length + 1;
+    }
+    buf_adds(buf, " -d ");
+    add_fish_text(buf, command->summary);
+    buf_addc(buf, '\n');
+}
+
 static void add_fish(struct buf *buf)
 {
     buf_adds(buf, "# fish completion for vitro; printed by `vitro help completions fish`\n");
     for (const struct command *const *c = cli_commands; *c; c++) {
-        size_t length = strcspn((*c)->name, " ");
-        CLEANUP(mem_free) char *verb = mem_dupn((*c)->name, length);
-        const char *sub = (*c)->name[length] ? (*c)->name + length + 1 : NULL;
-        if (sub)
-            buf_addf(buf,
-                     "complete -c vitro -n __fish_use_subcommand -a %s\n"
-                     "complete -c vitro -n '__fish_seen_subcommand_from %s' -a %s -d ",
-                     verb, verb, sub);
-        else
-            buf_addf(buf, "complete -c vitro -n __fish_use_subcommand -a %s -d ", verb);
-        add_fish_text(buf, (*c)->summary);
-        buf_addc(buf, '\n');
+        const char *space = strrchr((*c)->name, ' ');
+        add_fish_words(buf, *c);
         for (const struct cli_option *o = (*c)->options; o && o->name; o++) {
             buf_addf(buf, "complete -c vitro -n '__fish_seen_subcommand_from %s' -l %s%s -d ",
-                     sub ? sub : verb, o->name, o->value ? " -r" : "");
+                     space ? space + 1 : (*c)->name, o->name, o->value ? " -r" : "");
             add_fish_text(buf, o->help);
             buf_addc(buf, '\n');
         }

@@ -67,7 +67,7 @@ const struct command command_help = {
     .name = "help",
     .summary = "explain a verb or a topic (formats, exit-codes)",
     .operands = "[VERB|formats|exit-codes|completions SHELL|man VERB]",
-    .operands_max = 2,
+    .operands_max = 3,
     .options = options,
     .examples = examples,
     .run = help_run,
@@ -76,8 +76,9 @@ const struct command command_help = {
 static int help_verb(const char *const *words, size_t count)
 {
     CLEANUP(buf_done) struct buf text = {0};
-    CLEANUP(mem_free) char *name =
-        count > 1 ? mem_format("%s %s", words[0], words[1]) : mem_dup(words[0]);
+    CLEANUP(mem_free)
+    char *name = mem_format("%s%s%s%s%s", words[0], count > 1 ? " " : "", count > 1 ? words[1] : "",
+                            count > 2 ? " " : "", count > 2 ? words[2] : "");
     const struct command *command = cli_find(name);
 
     if (command) {

@@ -3,10 +3,52 @@
 #include "cli/cli.h"
 
 extern const struct command command_apply;
+extern const struct command command_clock_advance;
+extern const struct command command_clock_now;
+extern const struct command command_clock_pending;
+extern const struct command command_clock_set;
 extern const struct command command_diff;
 extern const struct command command_doctor;
+extern const struct command command_fidelity;
 extern const struct command command_help;
+extern const struct command command_run;
+extern const struct command command_tape_annotate_add;
+extern const struct command command_tape_annotate_export;
+extern const struct command command_tape_annotate_list;
+extern const struct command command_tape_annotate_validate;
+extern const struct command command_tape_diff;
+extern const struct command command_tape_export;
+extern const struct command command_tape_fetch;
+extern const struct command command_tape_gc;
+extern const struct command command_tape_import;
+extern const struct command command_tape_push;
+extern const struct command command_tape_show;
+extern const struct command command_tape_verify;
+extern const struct command command_verify;
 
 const struct command *const cli_commands[] = {
-    &command_apply, &command_diff, &command_doctor, &command_help, NULL,
+    &command_apply,
+    &command_clock_advance,
+    &command_clock_now,
+    &command_clock_pending,
+    &command_clock_set,
+    &command_diff,
+    &command_doctor,
+    &command_fidelity,
+    &command_help,
+    &command_run,
+    &command_tape_annotate_add,
+    &command_tape_annotate_export,
+    &command_tape_annotate_list,
+    &command_tape_annotate_validate,
+    &command_tape_diff,
+    &command_tape_export,
+    &command_tape_fetch,
+    &command_tape_gc,
+    &command_tape_import,
+    &command_tape_push,
+    &command_tape_show,
+    &command_tape_verify,
+    &command_verify,
+    NULL,
 };

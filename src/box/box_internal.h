@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* box_internal: the supervisor's own state. One supervisor process, one thread, one `struct box`.
+ *
+ *     box         the whole; owns everything below
+ *     process     a guest process: its place in the tree of spawns, its chance, its timers
+ *     task        a guest thread: what it is doing as far as ptrace can tell
+ *     deadline    something that is due at a virtual time: a task's wait, or a timer
+ *
+ * A task is in one of four states. RUNNING: the kernel has it; it runs, or it is blocked in a call
+ * we do not look at, or in a timed call that we made endless (task->wait.active). STOPPED: at a
+ * ptrace stop, being handled. PARKED: at the entry of a pure sleep, held there until its deadline.
+ * LISTENING: in a group-stop. idle.c proves that no RUNNING task can run before it moves the clock.
+ *
+ *     NEW -> RUNNING <-> STOPPED -> PARKED -> RUNNING
+ *                        STOPPED -> LISTENING -> STOPPED
+ */
+#pragma once
+#include "box/box_abi.h"
+#include "box/box_options.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "tape/tape_kinds.h"
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/user.h>
+#include <time.h>
+
+struct box;
+struct task;
+struct process;
+
+/* deadline.c: a heap ordered by (due, arming order). */
+struct deadline {
+    int64_t due_ns; /* virtual monotonic */
+    uint64_t order; /* arming order: breaks ties */
+    size_t index;   /* place in the heap + 1; 0 while not armed */
+    bool realtime;  /* a point on the realtime clock: moves when that is set */
+    void (*fire)(struct box *box, struct deadline *deadline);
+};
+struct deadline_heap {
+    struct deadline **items; /* owned array of borrowed entries */
+    size_t count, capacity;
+    uint64_t orders;
+};
+void deadline_arm(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns);
+/* The next expiry of a periodic timer: it keeps its place among equals. */
+void deadline_repeat(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns);
+void deadline_disarm(struct deadline_heap *heap, struct deadline *deadline);
+void deadline_shift_realtime(struct deadline_heap *heap, int64_t by_ns);
+struct deadline *deadline_first(const struct deadline_heap *heap);
+
+enum task_state { TASK_NEW, TASK_RUNNING, TASK_STOPPED, TASK_PARKED, TASK_LISTENING };
+
+/* How the time that is left reaches the guest when a wait ends early or in time. */
+enum wait_rest { REST_NONE, REST_TIMESPEC, REST_TIMEVAL };
+
+struct wait {
+    bool active;   /* set at the call's entry; cleared when it is known to have ended */
+    bool expiring; /* its deadline passed, an interrupt is on its way */
+    enum wait_rest rest;
+    uint64_t rest_address;
+    long number;       /* the call as the kernel sees it */
+    uint64_t ip, sp;   /* of the call: together with the number they tell it from another */
+    long timed_out;    /* the result of the call when its deadline passes */
+    int argument;      /* index of the argument that was replaced; -1 for none */
+    uint64_t original; /* the guest's value of it */
+    uint64_t original_ip;
+    int64_t started_ns;
+    struct deadline deadline;
+};
+
+struct blocked_call { /* where the kernel has a task */
+    long number;      /* -1: not in a call */
+    uint64_t args[6], sp, ip;
+};
+
+struct task {
+    pid_t tid;
+    struct process *process;      /* borrowed; NULL for a child seen before its parent's event */
+    struct task *next, *previous; /* all tasks, newest first */
+    struct task *next_in_bucket;
+    unsigned ordinal; /* 1 for the first thread of a process */
+    enum task_state state;
+    bool regs_valid, regs_dirty;
+    bool started;                 /* its first stop was seen */
+    bool stepping_in;             /* a child whose first stop waits for its parent's event */
+    struct user_regs_struct regs; /* while STOPPED or PARKED */
+    void (*on_exit)(struct box *box, struct task *task); /* at the exit stop of this call */
+    uint64_t note[4];                                    /* the entry handler's, for on_exit */
+    struct wait wait;
+    struct blocked_call blocked; /* as of the last idle_check */
+    int syscall_fd, stat_fd;     /* of /proc/TID, -1 until first needed */
+    int slot;                    /* its return slot in the guest page; -1 until first needed */
+};
+
+struct posix_timer;
+
+struct process {
+    pid_t pid;
+    char *path;             /* owned: "1.2.1", the order of spawns */
+    char *program;          /* owned: what it runs, for people */
+    struct process *next;   /* all processes, newest first */
+    struct process *parent; /* who spawned it; NULL when that one is gone */
+    unsigned children, threads_spawned, task_count;
+    uint64_t events;           /* records on the tape so far */
+    bool vdso_ready;           /* our pages are mapped at page_base */
+    bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
+    unsigned patches;          /* call sites replaced so far, fast.c */
+    bool shares_memory;        /* made by vfork, still in its parent's memory: takes no slots */
+    uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
+    uint64_t page_base;
+    uint64_t spin_ns;   /* clock ticks it was given for spinning: its CPU time */
+    uint64_t spun_ns;   /* of those, since time last passed by other means */
+    int64_t started_ns; /* virtual monotonic */
+    uint64_t raw_reads; /* clock reads by system call since the last other event */
+    struct rng random;  /* the stream behind getrandom */
+    uint64_t random_draws, random_bytes, random_opens;
+    pid_t pid_inside;              /* in the box's pid namespace; 0 until asked for */
+    struct process_timers *timers; /* sys_timer.c; NULL until one is used */
+};
+
+struct vclock { /* vclock.c */
+    enum box_clock_mode mode;
+    int64_t monotonic_ns;
+    int64_t realtime_offset_ns;
+    int64_t start_monotonic_ns;
+    uint32_t scale;
+    int64_t real_base_ns;
+    struct box_clock_page *page; /* mapped shared */
+    uint64_t jumps, ticks;
+};
+
+struct box {
+    const struct box_options *options;
+    struct box_findings *findings;
+    struct vclock clock;
+    struct deadline_heap deadlines;
+    struct task *first_task;
+    struct task *buckets[1024]; /* hash by tid */
+    size_t task_count, process_count, process_count_max;
+    uint64_t processes_ever;
+    struct process *processes;
+    struct process *first; /* the program itself; NULL when it has ended */
+    pid_t init_pid, guest_pid;
+    int init_socket;
+    int shm_id;
+    int signal_fd, epoll_fd, stdout_poll[3];
+    uint64_t steps; /* ptrace stops handled */
+    uint64_t real_started_ns, real_deadline_ns;
+    int64_t coarse_started_ns;
+    sigset_t caller_mask;
+    bool main_ended, over;
+    bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */
+    int main_status; /* as of wait(2) */
+    uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
+    uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
+    struct box_tape *tape;
+    struct vtimer *timerfds; /* sys_timer.c */
+    struct file_times *times;
+    struct random_pipe *random_pipes; /* special.c */
+    uint64_t specials_made;
+    int root_fd;          /* the box's root directory; -1 until its first exec */
+    struct stat outside;  /* standard input, as the caller gave it */
+    bool program_started; /* its exec succeeded */
+    bool realtime;        /* guests run above the supervisor: it runs when they all wait */
+    uint64_t last_interrupt_ns;
+    struct control *control; /* control.c; NULL without a control socket */
+};
+
+/* box.c: the loop. */
+int box_supervise(struct box *box, struct err *err);
+void box_move_clock(struct box *box, int64_t to_ns);
+void box_end(struct box *box, enum box_outcome outcome, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* task.c */
+struct task *task_find(struct box *box, pid_t tid);
+struct task *task_add(struct box *box, pid_t tid);
+void task_remove(struct box *box, struct task *task);
+struct process *process_add(struct box *box, struct process *parent, pid_t pid);
+void process_release(struct box *box, struct process *process);
+#define FOR_EACH_TASK(box, item) /* the body may remove the item */                                \
+    for (struct task * (item) = (box)->first_task, *next_ = NULL;                                  \
+         (item) && ((next_ = (item)->next), true); (item) = next_)
+pid_t process_pid_inside(struct process *process); /* its pid in the box's numbers */
+pid_t task_tid_inside(const struct task *task);
+void task_name(const struct task *task, struct buf *buf); /* "1.2 (curl)" */
+
+/* guest.c: registers, memory and calls of a stopped task. */
+struct user_regs_struct *task_regs(struct task *task); /* NULL if it is gone */
+void task_set_regs(struct task *task);                 /* marks them changed */
+void task_set_arg(struct task *task, int index, uint64_t value);
+int guest_read(struct task *task, uint64_t address, void *bytes, size_t length);
+int guest_write(struct task *task, uint64_t address, const void *bytes, size_t length);
+/* Reads a NUL-terminated text; -ENAMETOOLONG if it does not end within the buffer. */
+int guest_read_text(struct task *task, uint64_t address, char *text, size_t size);
+/* 64 bytes of the guest's memory for an argument of ours, good until its next stop. */
+uint64_t task_scratch(const struct task *task);
+void task_resume(struct box *box, struct task *task, int signal);
+void task_skip(struct task *task, long result); /* the call is not made; this is its result */
+/* Makes one system call in the stopped task, which must be at a stop inside the kernel vDSO's
+ * reach: used at exec. Returns the call's result or -errno of ptrace in *ret. */
+int guest_call(struct box *box, struct task *task, long number, const uint64_t args[6], long *ret);
+
+/* exec.c */
+void exec_happened(struct box *box, struct task *task);
+uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */
+int exec_find_kernel_vdso(struct box *box, struct err *err);
+
+/* sys_files.c: whether a relative path of this task may lead to a special file. */
+bool files_in_special_directory(const struct task *task);
+
+/* fast.c */
+void fast_init(void);
+uint64_t fast_passed_ip(long number); /* where a fast path calls from; 0 if there is none */
+void fast_patch(struct box *box, struct task *task); /* at the entry stop of such a call */
+bool fast_fault(struct task *task); /* a SIGSEGV of a fast path's own: it goes on slowly */
+
+/* vclock.c */
+void vclock_init(struct vclock *clock, const struct box_options *options);
+int64_t vclock_now(const struct vclock *clock); /* virtual monotonic */
+int64_t vclock_realtime(const struct vclock *clock);
+int64_t vclock_of(const struct vclock *clock, clockid_t id); /* any wall or monotonic id */
+bool vclock_is_realtime(clockid_t id);
+void vclock_move(struct vclock *clock, int64_t monotonic_ns); /* forward only */
+void vclock_set_realtime(struct vclock *clock, int64_t realtime_ns);
+uint64_t vclock_real_delay(const struct vclock *clock, int64_t due_ns); /* real ns until due */
+bool vclock_held(const struct vclock *clock);    /* stands still unless moved */
+bool vclock_virtual(const struct vclock *clock); /* anything but the plain real clock */
+
+/* sys_time.c */
+void clock_read_counted(struct box *box, struct task *task);
+void clock_spin_over(struct process *process);
+
+/* control.c: the socket of a controller. */
+int control_open(struct box *box, struct err *err);
+void control_serve(struct box *box, int fd);
+/* The box is idle and the clock manual: goes one step of what the controller asked for. */
+bool control_idle(struct box *box, struct deadline *next);
+void control_close(struct box *box);
+
+/* idle.c */
+enum idle { IDLE_NO, IDLE_YES, IDLE_OUTSIDE };
+enum idle idle_check(struct box *box);
+bool idle_blocked_on_output(struct box *box);
+int idle_state_letter(struct task *task); /* of /proc/TID/stat; 0 when it is gone */
+bool idle_blocked_call(struct task *task, struct blocked_call *ret); /* false while it runs */
+
+/* waits.c: the life of a timed wait. */
+void wait_begin(struct box *box, struct task *task, int64_t due_ns, long timed_out);
+/* Replaces the timeout argument of a wait that began, so that the guest finds its own again. */
+void wait_replace(struct box *box, struct task *task, int argument, uint64_t value);
+bool wait_again(struct box *box, struct task *task, uint64_t value); /* our own call, restarted */
+bool wait_is_current(const struct task *task); /* it is still blocked in its wait (task->blocked) */
+void wait_end(struct box *box, struct task *task);
+void wait_fire(struct box *box, struct deadline *deadline);
+struct task *wait_task(struct deadline *deadline);    /* of a deadline whose fire is wait_fire */
+bool wait_was_interrupted(struct task *task);         /* its registers show a wait cut short */
+void wait_settle(struct box *box, struct task *task); /* at an exit, event or signal stop */
+void wait_signal(struct box *box, struct task *task, int signal);
+void wait_check_signals(struct box *box, struct process *process); /* of parked tasks; NULL: all */
+
+/* What an entry handler decides. */
+enum verdict {
+    VERDICT_GO,   /* let the kernel do it, perhaps with changed registers */
+    VERDICT_EXIT, /* the same, and call task->on_exit behind it */
+    VERDICT_DONE, /* skipped; the result is set */
+    VERDICT_PARK, /* hold the task where it is */
+};
+typedef enum verdict (*sys_handler)(struct box *box, struct task *task);
+
+/* policy.c, filter.c */
+sys_handler policy_handler(long number);
+const char *policy_name(long number); /* "nanosleep", or NULL */
+struct sock_fprog;
+int filter_build(const struct box_options *options, struct sock_fprog *ret);
+
+/* spawn.c */
+int spawn_box(struct box *box, struct err *err);
+int spawn_failure(struct box *box, struct err *err); /* why the program did not start */
+
+/* audit.c */
+void leak_add(struct box *box, const struct process *process, const char *capability);
+void leak_note(struct box *box, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* box_tape.c: the bundle that --record asks for. */
+int box_tape_open(struct box *box, struct err *err);
+/* One record; `members` is the inside of a JSON object, its names sorted. Records of one virtual
+ * instant are written in the order of (process path, thread, sequence), never of arrival. */
+void tape_event(struct box *box, const struct process *process, unsigned thread,
+                enum tape_kind kind, const char *members, ...) PRINTF_LIKE(5, 6);
+void tape_exec(struct box *box, struct task *task);
+void box_tape_moved(struct box *box); /* the clock is about to move */
+int box_tape_close(struct box *box, struct err *err);
+
+/* report.c */
+void report_blocked(struct box *box, struct buf *buf);
+bool report_waits_outside(struct box *box);
+
+/* sys_timer.c */
+void timers_release(struct box *box, struct process *process);
+void timers_collect(struct box *box);
+void timers_exec(struct box *box, struct process *process);
+void timers_signal(struct box *box, struct task *task, int signal); /* at its delivery stop */
+
+static inline uint64_t sys_arg(const struct user_regs_struct *regs, int index)
+{
+    switch (index) {
+    case 0:
+        return regs->rdi;
+    case 1:
+        return regs->rsi;
+    case 2:
+        return regs->rdx;
+    case 3:
+        return regs->r10;
+    case 4:
+        return regs->r8;
+    default:
+        return regs->r9;
+    }
+}

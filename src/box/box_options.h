@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* box_options: what a box is asked for, and what it found. Resolved once, by box_options_resolve;
+ * the resolved form is what the tape's header holds. */
+#pragma once
+#include "base/err.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum box_clock_mode {
+    BOX_CLOCK_PAUSED,  /* stands, and jumps to the next deadline when every guest is idle */
+    BOX_CLOCK_MANUAL,  /* stands, and moves by command only */
+    BOX_CLOCK_SHIFTED, /* runs, at an offset */
+    BOX_CLOCK_SCALED,  /* runs, faster */
+    BOX_CLOCK_REAL,
+};
+
+struct box_clock {
+    enum box_clock_mode mode;
+    int64_t start_ns; /* since 1970; 0: 2026-01-01T00:00:00Z, or now for running clocks */
+    int64_t shift_ns; /* BOX_CLOCK_SHIFTED */
+    uint32_t scale;   /* BOX_CLOCK_SCALED */
+};
+
+/* "real", WHEN, "WHEN,manual", "manual", "+7d", "-2h", "x10". -EINVAL with the forms. */
+int box_clock_parse(const char *text, struct box_clock *ret, struct err *err);
+
+struct box_options {
+    const char *const *argv; /* PROGRAM and its arguments, NULL behind the last */
+    const char *const *envp; /* NULL: the caller's environment */
+    const char *directory;   /* working directory; NULL: the caller's */
+    struct box_clock clock;
+    uint64_t seed; /* 0 reads as 1 */
+    bool random_real, identity_real, net_real;
+    unsigned cpus;        /* 0 reads as 1 */
+    uint64_t max_time_ns; /* virtual; 0: none */
+    uint64_t timeout_ns;  /* real; 0: ten minutes */
+    uint64_t max_steps;   /* stops; 0: none */
+    unsigned max_procs;   /* processes at once; 0: 4096 */
+    const char *record;   /* bundle to write; NULL: none */
+    const char *control;  /* path of the control socket; NULL: none */
+    int stdio[3];         /* 0: inherit; else an fd that becomes 0, 1, 2 */
+    bool allow_leak, allow_orphan;
+    bool foreground; /* the program gets the controlling terminal */
+};
+
+enum box_outcome {
+    BOX_EXITED, /* status is the program's */
+    BOX_DEADLOCK,
+    BOX_LIVELOCK,
+    BOX_CEILING, /* a budget or the real ceiling */
+    BOX_REFUSED, /* the program asked for what a box cannot give (32-bit code) */
+    BOX_NOT_FOUND,
+    BOX_NOT_EXECUTABLE,
+    BOX_KILLED,  /* by the person in front of it */
+    BOX_TROUBLE, /* ours; the text says what */
+};
+
+struct box_leak {
+    char capability[40];
+    char process[64];
+    uint64_t count;
+};
+
+enum { BOX_LEAKS_MAX = 32, BOX_TEXT_MAX = 16384 };
+
+struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
+    enum box_outcome outcome;
+    int wait_status; /* of the program, as of wait(2) */
+    uint64_t virtual_ns, real_ns;
+    uint64_t jumps, ticks, stops, processes;
+    uint64_t seed;
+    uint64_t leak_count;
+    struct box_leak leaks[BOX_LEAKS_MAX];
+    uint64_t orphans;
+    char notes[2048];        /* lines worth telling, whatever the outcome */
+    char text[BOX_TEXT_MAX]; /* why it ended, or what is blocked on what; "" when it just ended */
+};
+
+/* Runs a program in a box and waits for it. 0 with *ret filled, also when the program failed. */
+int box_run(const struct box_options *options, struct box_findings *ret, struct err *err);
+int box_exit_code(const struct box_options *options, const struct box_findings *findings);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "box/file_times.h"
+#include "base/fd.h"
+#include "base/when.h"
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BUCKETS = 4096, TOUCHED_MAX = 65536, WATCHED_MAX = 32 };
+static const int64_t DAY_NS = 86400 * (int64_t)NS_PER_SEC;
+enum { SQUASH = 36501 }; /* a hundred years and a day, in days */
+
+struct noted {
+    struct file_stamp stamp;
+    int64_t shown_ns;
+    struct noted *next;
+};
+
+struct file_times {
+    int64_t real_start_ns, virtual_start_ns;
+    struct noted *buckets[BUCKETS];
+    char **touched; /* owned paths, since the clock last moved */
+    size_t touched_count, touched_capacity;
+    char *watched[WATCHED_MAX]; /* touched earlier; they may be open and written to still */
+    size_t watched_next;
+};
+
+struct file_times *file_times_new(int64_t real_start_ns, int64_t virtual_start_ns)
+{
+    struct file_times *times = mem_alloc(sizeof *times);
+
+    times->real_start_ns = real_start_ns;
+    times->virtual_start_ns = virtual_start_ns;
+    return times;
+}
+
+struct file_times *file_times_free(struct file_times *times)
+{
+    if (!times)
+        return NULL;
+    for (size_t i = 0; i < BUCKETS; i++)
+        while (times->buckets[i]) {
+            struct noted *noted = times->buckets[i];
+            times->buckets[i] = noted->next;
+            free(noted);
+        }
+    for (size_t i = 0; i < times->touched_count; i++)
+        free(times->touched[i]);
+    for (size_t i = 0; i < WATCHED_MAX; i++)
+        free(times->watched[i]);
+    free(times->touched);
+    free(times);
+    return NULL;
+}
+
+static struct noted *find(struct file_times *times, const struct file_stamp *stamp)
+{
+    size_t bucket = (stamp->inode * 3 + stamp->which + stamp->device * 31) % BUCKETS;
+
+    for (struct noted *noted = times->buckets[bucket]; noted; noted = noted->next)
+        if (noted->stamp.inode == stamp->inode && noted->stamp.device == stamp->device &&
+            noted->stamp.which == stamp->which)
+            return noted;
+    struct noted *noted = mem_alloc(sizeof *noted);
+    noted->stamp = *stamp;
+    noted->stamp.ns = INT64_MIN; /* no stamp noted yet */
+    noted->next = times->buckets[bucket];
+    times->buckets[bucket] = noted;
+    return noted;
+}
+
+static int64_t squash(const struct file_times *times, int64_t ns)
+{
+    int64_t edge = times->virtual_start_ns - DAY_NS;
+
+    if (ns <= edge)
+        return ns;
+    int64_t moved = edge + (ns - edge) / SQUASH;
+    return moved < times->virtual_start_ns ? moved : times->virtual_start_ns - 1;
+}
+
+int64_t file_times_show(struct file_times *times, const struct file_stamp *stamp, int64_t now_ns,
+                        bool age)
+{
+    if (stamp->ns < times->real_start_ns)
+        return age ? squash(times, stamp->ns) : stamp->ns;
+    struct noted *noted = find(times, stamp);
+    if (noted->stamp.ns != stamp->ns) {
+        noted->stamp.ns = stamp->ns;
+        noted->shown_ns = now_ns;
+    }
+    return noted->shown_ns;
+}
+
+void file_times_keep(struct file_times *times, const struct file_stamp *stamp)
+{
+    struct noted *noted = find(times, stamp);
+
+    noted->stamp.ns = noted->shown_ns = stamp->ns;
+}
+
+void file_times_touch(struct file_times *times, const char *path)
+{
+    if (times->touched_count == TOUCHED_MAX)
+        return; /* noted when first looked at, then */
+    if (times->touched_count && strcmp(times->touched[times->touched_count - 1], path) == 0)
+        return;
+    if (times->touched_count == times->touched_capacity) {
+        times->touched_capacity = times->touched_capacity ? times->touched_capacity * 2 : 64;
+        times->touched = mem_grow(times->touched, times->touched_capacity * sizeof *times->touched);
+    }
+    times->touched[times->touched_count++] = mem_dup(path);
+}
+
+int64_t file_times_start(const struct file_times *times)
+{
+    return times->real_start_ns;
+}
+
+int64_t file_times_age_limit(const struct file_times *times)
+{
+    int64_t edge = times->virtual_start_ns - DAY_NS;
+
+    return edge < times->real_start_ns ? edge : times->real_start_ns;
+}
+
+bool file_times_any_touched(const struct file_times *times)
+{
+    return times->touched_count || times->watched[0];
+}
+
+static void note_all(struct file_times *times, const struct stat *st, int64_t now_ns)
+{
+    const struct timespec *stamps[] = {&st->st_mtim, &st->st_ctim, &st->st_atim};
+
+    for (unsigned i = 0; i < ARRAY_LENGTH(stamps); i++) {
+        struct file_stamp stamp = {st->st_dev, st->st_ino, i,
+                                   stamps[i]->tv_sec * (int64_t)NS_PER_SEC + stamps[i]->tv_nsec};
+        (void)file_times_show(times, &stamp, now_ns, false);
+    }
+}
+
+static void settle_one(struct file_times *times, int root_fd, const char *path, int64_t now_ns)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    struct stat st;
+    CLEANUP(fd_close) int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return;
+    note_all(times, &st, now_ns);
+    /* Its directory was written to as well, if the file is new. */
+    CLEANUP(mem_free) char *parent = mem_dup(path);
+    char *slash = strrchr(parent, '/');
+    if (!slash || slash == parent)
+        return;
+    *slash = '\0';
+    CLEANUP(fd_close) int parent_fd = (int)syscall(SYS_openat2, root_fd, parent, &how, sizeof how);
+    if (parent_fd >= 0 && fstat(parent_fd, &st) == 0)
+        note_all(times, &st, now_ns);
+}
+
+void file_times_settle(struct file_times *times, int root_fd, int64_t now_ns)
+{
+    for (size_t i = 0; i < WATCHED_MAX && times->watched[i]; i++)
+        settle_one(times, root_fd, times->watched[i], now_ns);
+    for (size_t i = 0; i < times->touched_count; i++) {
+        settle_one(times, root_fd, times->touched[i], now_ns);
+        char **slot = &times->watched[times->watched_next++ % WATCHED_MAX];
+        free(*slot);
+        *slot = times->touched[i];
+    }
+    times->touched_count = 0;
+}

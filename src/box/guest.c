@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* guest: registers, memory and calls of a stopped task. */
+#include "box/box_internal.h"
+#include "base/trace.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct user_regs_struct *task_regs(struct task *task)
+{
+    if (!task->regs_valid) {
+        if (ptrace(PTRACE_GETREGS, task->tid, NULL, &task->regs) < 0)
+            memset(&task->regs, 0, sizeof task->regs); /* killed meanwhile; its exit comes next */
+        task->regs_valid = true;
+        task->regs_dirty = false;
+    }
+    return &task->regs;
+}
+
+void task_set_regs(struct task *task)
+{
+    task->regs_dirty = true;
+}
+
+void task_set_arg(struct task *task, int index, uint64_t value)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    switch (index) {
+    case 0:
+        regs->rdi = value;
+        break;
+    case 1:
+        regs->rsi = value;
+        break;
+    case 2:
+        regs->rdx = value;
+        break;
+    case 3:
+        regs->r10 = value;
+        break;
+    case 4:
+        regs->r8 = value;
+        break;
+    default:
+        regs->r9 = value;
+        break;
+    }
+    task_set_regs(task);
+}
+
+int guest_read(struct task *task, uint64_t address, void *bytes, size_t length)
+{
+    struct iovec local = {bytes, length}, remote = {(void *)address, length};
+    ssize_t count = process_vm_readv(task->tid, &local, 1, &remote, 1, 0);
+
+    return count == (ssize_t)length ? 0 : -EFAULT;
+}
+
+int guest_write(struct task *task, uint64_t address, const void *bytes, size_t length)
+{
+    struct iovec local = {(void *)bytes, length}, remote = {(void *)address, length};
+    ssize_t count = process_vm_writev(task->tid, &local, 1, &remote, 1, 0);
+
+    return count == (ssize_t)length ? 0 : -EFAULT;
+}
+
+int guest_read_text(struct task *task, uint64_t address, char *text, size_t size)
+{
+    size_t have = 0;
+
+    while (have < size) {
+        /* Never across a page at once: the next one may not be mapped. */
+        size_t step = BOX_PAGE - (address + have) % BOX_PAGE;
+        if (step > size - have)
+            step = size - have;
+        if (step > 256)
+            step = 256;
+        if (guest_read(task, address + have, text + have, step) < 0)
+            return -EFAULT;
+        if (memchr(text + have, '\0', step))
+            return 0;
+        have += step;
+    }
+    return -ENAMETOOLONG;
+}
+
+uint64_t task_scratch(const struct task *task)
+{
+    enum { PIECE = 64, PIECES = sizeof(((struct box_guest_page *)0)->scratch) / PIECE };
+
+    return task->process->page_base + offsetof(struct box_guest_page, scratch) +
+           (uint64_t)(task->ordinal % PIECES) * PIECE;
+}
+
+void task_resume(struct box *box, struct task *task, int signal)
+{
+    (void)box;
+    if (task->regs_dirty)
+        (void)ptrace(PTRACE_SETREGS, task->tid, NULL, &task->regs);
+    task->regs_valid = task->regs_dirty = false;
+    task->state = TASK_RUNNING;
+    /* A task that was killed answers ESRCH; its exit is reported by the next wait. */
+    (void)ptrace(task->on_exit ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, NULL, signal);
+}
+
+void task_skip(struct task *task, long result)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    regs->orig_rax = (unsigned long long)-1;
+    regs->rax = (unsigned long long)result;
+    task_set_regs(task);
+}
+
+int guest_call(struct box *box, struct task *task, long number, const uint64_t args[6], long *ret)
+{
+    struct user_regs_struct regs = task->regs;
+    int status;
+
+    regs.rip = box->kernel_vdso_syscall + task->note[0];
+    regs.rax = (unsigned long long)number;
+    regs.orig_rax = (unsigned long long)-1;
+    regs.rdi = args[0];
+    regs.rsi = args[1];
+    regs.rdx = args[2];
+    regs.r10 = args[3];
+    regs.r8 = args[4];
+    regs.r9 = args[5];
+    if (ptrace(PTRACE_SETREGS, task->tid, NULL, &regs) < 0)
+        return -errno;
+    for (;;) {
+        if (ptrace(PTRACE_SINGLESTEP, task->tid, NULL, 0) < 0 ||
+            waitpid(task->tid, &status, __WALL) < 0)
+            return -errno;
+        if (!WIFSTOPPED(status))
+            return -ESRCH;
+        if (status >> 8 == SIGTRAP)
+            break;
+        /* A signal was waiting: it is kept back, and sent again when the image is ready. */
+        if (status >> 16 == 0)
+            (void)syscall(SYS_tkill, task->tid, WSTOPSIG(status));
+        return -EINTR;
+    }
+    if (ptrace(PTRACE_GETREGS, task->tid, NULL, &regs) < 0)
+        return -errno;
+    *ret = (long)regs.rax;
+    task->regs_dirty = true; /* the caller's registers have to be put back */
+    return 0;
+}

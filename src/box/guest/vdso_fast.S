@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Fast paths for calls that are traced but seldom need it: stat and open.
+ *
+ * fast.c replaces `mov $CONSTANT, %register; syscall` in a guest's libraries by a jump to a few bytes of its
+ * own, which put the address behind the call into rcx and come here. The call is made from here, where
+ * the filter lets it pass. If the result (a file as old as the box) or the path (/proc, /dev, /sys)
+ * wants the supervisor, it is made again from a place where the filter stops it.
+ *
+ * Only rax, rcx, r11 and the flags may change, as in a system call; the stack below the red zone is
+ * used, with rsp moved so that a signal does not overwrite it. */
+    .text
+    .macro export name
+    .globl \name
+    .type \name, @function
+\name:
+    .endm
+
+    .macro begin
+    lea -160(%rsp), %rsp
+    mov %rcx, (%rsp)
+    .endm
+    .macro finish
+    mov (%rsp), %rcx
+    lea 160(%rsp), %rsp
+    jmp *%rcx
+    .endm
+
+/* slow if the time at \offset of \buffer is not older than rcx */
+    .macro check_time offset buffer
+    cmp %rcx, \offset(\buffer)
+    jge 9f
+    .endm
+
+/* newfstatat(rdi, rsi path, rdx buffer, r10 flags) */
+    .balign 16
+    export fast_newfstatat
+    begin
+    mov $262, %eax
+    syscall
+    export fast_newfstatat_passed
+    test %eax, %eax
+    jnz 8f
+    mov clock_page+64(%rip), %rcx /* file_start_s */
+    test $0x1100, %r10d           /* AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH: not asking for the age */
+    jnz 1f
+    mov clock_page+72(%rip), %rcx /* age_limit_s */
+1:  check_time 72 %rdx
+    check_time 88 %rdx
+    check_time 104 %rdx
+8:  finish
+9:  mov $262, %eax
+    syscall
+    jmp 8b
+
+/* statx(rdi, rsi path, rdx flags, r10 mask, r8 buffer) */
+    .balign 16
+    export fast_statx
+    begin
+    mov $332, %eax
+    syscall
+    export fast_statx_passed
+    test %eax, %eax
+    jnz 8f
+    mov clock_page+64(%rip), %rcx
+    test $0x1100, %edx
+    jnz 1f
+    mov clock_page+72(%rip), %rcx
+1:  check_time 0x40 %r8
+    check_time 0x50 %r8
+    check_time 0x60 %r8
+    check_time 0x70 %r8
+8:  finish
+9:  mov $332, %eax
+    syscall
+    jmp 8b
+
+/* openat(rdi directory, rsi path, rdx flags, r10 mode) */
+    .balign 16
+    export fast_openat
+    begin
+    test $01103, %edx      /* O_ACCMODE, O_CREAT, O_TRUNC: a write, its time is noted */
+    jnz 9f
+    cmp $-100, %edi        /* AT_FDCWD */
+    jne 9f
+    cmpb $0, guest_page+24(%rip) /* the working directory is special */
+    jne 9f
+    export fast_openat_first
+    movzbl (%rsi), %ecx    /* a bad address faults here: the supervisor goes on at 9 */
+    cmp $'/', %ecx
+    jne 1f
+    export fast_openat_second
+    movzbl 1(%rsi), %ecx
+    cmp $'p', %ecx
+    je 9f
+    cmp $'d', %ecx
+    je 9f
+    cmp $'s', %ecx
+    je 9f
+    cmp $'.', %ecx
+    je 9f
+    cmp $'/', %ecx
+    je 9f
+1:  mov $257, %eax
+    syscall
+    export fast_openat_passed
+8:  finish
+    export fast_openat_slow
+9:  mov $257, %eax
+    syscall
+    jmp 8b
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/* spawn: from nothing to the first guest process at the door of its exec.
+ *
+ *     caller -> supervisor -> init (pid 1 of the box) -> the program (pid 2)
+ *
+ * The supervisor is a process of its own, so that the caller's namespaces, signals and CPU stay as
+ * they are. An ordinary user's supervisor makes a user namespace first, with its own uid mapped to
+ * itself, and has what it needs in there. It shares the box's IPC namespace: the clock page is a
+ * System V segment. init and everything below live in pid, mount, network and UTS namespaces. Each
+ * level dies with the one above it. */
+#include "box/box_internal.h"
+#include "box/file_times.h"
+#include "base/fd.h"
+#include "base/trace.h"
+#include "base/wall.h"
+#include "base/when.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+extern char **environ;
+extern const char box_vdso_image[], box_vdso_image_end[];
+
+enum { EXEC_FAILED = 127 };
+
+static int write_text(const char *path, const char *text)
+{
+    CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    return fd_write_full(fd, text, strlen(text));
+}
+
+static int enter_user_namespace(struct err *err)
+{
+    char map[64];
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+
+    if (unshare(CLONE_NEWUSER) < 0) {
+        err_set(err, -errno, "make a user namespace: %m");
+        return err_hint(err, "'vitro doctor' tells what this machine permits");
+    }
+    (void)write_text("/proc/self/setgroups", "deny");
+    (void)snprintf(map, sizeof map, "%u %u 1", uid, uid);
+    int r = write_text("/proc/self/uid_map", map);
+    (void)snprintf(map, sizeof map, "%u %u 1", gid, gid);
+    if (r == 0)
+        r = write_text("/proc/self/gid_map", map);
+    if (r < 0) {
+        err_set(err, r, "map user %u into the box's user namespace: %s", uid, strerror(-r));
+        return err_hint(err, "on Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0; "
+                             "'vitro doctor' tells more");
+    }
+    return 0;
+}
+
+static int make_clock_segment(struct box *box, struct err *err)
+{
+    size_t image = (size_t)(box_vdso_image_end - box_vdso_image);
+
+    box->shm_id = shmget(IPC_PRIVATE, (1 + BOX_IMAGE_PAGES) * BOX_PAGE, IPC_CREAT | 0755);
+    if (box->shm_id < 0)
+        return err_set(err, -errno, "make the clock page: %m");
+    char *memory = shmat(box->shm_id, NULL, 0);
+    /* Gone with its last user: nothing stays behind, whatever happens to us. */
+    (void)shmctl(box->shm_id, IPC_RMID, NULL);
+    if (memory == (char *)-1)
+        return err_set(err, -errno, "map the clock page: %m");
+    if (image > BOX_IMAGE_PAGES * BOX_PAGE)
+        return err_set(err, -E2BIG, "the vDSO image has outgrown its pages");
+    memcpy(memory + BOX_PAGE, box_vdso_image, image);
+    box->clock.page = (struct box_clock_page *)memory;
+    return 0;
+}
+
+static void pin_to_one_cpu(unsigned cpus)
+{
+    cpu_set_t set;
+    int cpu = sched_getcpu();
+
+    if (cpus > 1 || cpu < 0)
+        return;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Guests run until they block rather than in turns, so that threads which race do so the same way
+ * each time, whatever else the machine does.
+ *
+ * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just
+ * above the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked.
+ * Not before Linux 6.12, where real-time tasks lose a twentieth of the CPU even if nobody else
+ * wants it. Elsewhere wake-ups are kept from preempting, and slices are as long as the kernel
+ * permits. */
+enum { PRIORITY_SUPERVISOR = 1, PRIORITY_GUESTS = 2 };
+
+static bool kernel_is_at_least(unsigned major, unsigned minor)
+{
+    struct utsname name;
+    unsigned have_major = 0, have_minor = 0;
+
+    if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &have_major, &have_minor) != 2)
+        return false;
+    return have_major > major || (have_major == major && have_minor >= minor);
+}
+
+static bool set_realtime(int priority)
+{
+    struct sched_param param = {.sched_priority = priority};
+
+    return sched_setscheduler(0, SCHED_RR, &param) == 0;
+}
+
+static void set_batch(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime_ns, deadline_ns, period_ns;
+    } attributes = {
+        .size = sizeof attributes, .policy = SCHED_BATCH, .runtime_ns = 100 * NS_PER_MS};
+
+    (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+static void order_supervisor(struct box *box)
+{
+    box->realtime = box->options->cpus <= 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
+                    kernel_is_at_least(6, 12) && set_realtime(PRIORITY_SUPERVISOR);
+}
+
+static void order_guests(struct box *box)
+{
+    if (box->realtime)
+        (void)set_realtime(PRIORITY_GUESTS);
+    else if (box->options->cpus <= 1)
+        set_batch();
+}
+
+static void raise_loopback(void)
+{
+    CLEANUP(fd_close) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq request = {.ifr_name = "lo"};
+
+    if (fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &request) == 0) {
+        request.ifr_flags |= IFF_UP | IFF_RUNNING;
+        (void)ioctl(fd, SIOCSIFFLAGS, &request);
+    }
+}
+
+/* What goes wrong on the way to the program comes back through this socket as words; the end of
+ * file means that exec worked. */
+struct failure {
+    int code;
+    char text[240];
+};
+
+static void fail_for(int socket, const char *program, const char *what)
+{
+    struct failure failure = {.code = errno};
+
+    (void)snprintf(failure.text, sizeof failure.text, "start '%s': %s: %s", program, what,
+                   strerror(errno));
+    (void)send(socket, &failure, sizeof failure, MSG_NOSIGNAL);
+    _exit(EXEC_FAILED);
+}
+
+/* The supervisor sees our pid in its own namespace through the credentials of this message. */
+static void say_hello_and_wait(int socket)
+{
+    char byte = 0;
+
+    if (send(socket, &byte, 1, MSG_NOSIGNAL) != 1 || recv(socket, &byte, 1, 0) != 1)
+        _exit(EXEC_FAILED);
+}
+
+static void own_terminal(bool foreground)
+{
+    (void)setpgid(0, 0);
+    if (!foreground)
+        return;
+    int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL); /* unblocked with all others below */
+    if (tty >= 0)
+        (void)tcsetpgrp(tty, getpid());
+    fd_close(tty);
+}
+
+static char **guest_environment(const struct box_options *options)
+{
+    static const char *const fixed[] = {"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8"};
+    static const char mark[] = "VITRO_BOX=1"; /* tells a vitro inside that it is inside */
+    const char *const *from = options->envp ? options->envp : (const char *const *)environ;
+    size_t count = 0, used = 0;
+
+    while (from[count])
+        count++;
+    char **envp = mem_alloc((count + ARRAY_LENGTH(fixed) + 2) * sizeof *envp);
+    for (size_t i = 0; i < count; i++) {
+        bool replaced = strncmp(from[i], "VITRO_", 6) == 0;
+        for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++) {
+            size_t length = strcspn(fixed[j], "=") + 1;
+            replaced |= strncmp(from[i], fixed[j], length) == 0;
+        }
+        if (!replaced)
+            envp[used++] = (char *)from[i];
+    }
+    for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++)
+        envp[used++] = (char *)fixed[j];
+    envp[used] = (char *)mark;
+    return envp;
+}
+
+/* execvpe's search, but the error is that of the best candidate and never a shell. */
+static void exec_program(struct box *box, int socket, char **envp)
+{
+    const struct box_options *options = box->options;
+    const char *name = options->argv[0];
+    int error = ENOENT;
+
+    if (strchr(name, '/')) {
+        (void)execve(name, (char **)options->argv, envp);
+        fail_for(socket, box->options->argv[0], name);
+    }
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
+        size_t length = strcspn(at, ":");
+        char candidate[4096];
+        (void)snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)length, at, length ? "/" : "",
+                       name);
+        if (access(candidate, F_OK) == 0) {
+            (void)execve(candidate, (char **)options->argv, envp);
+            error = errno;
+        }
+        at += length + (at[length] == ':');
+    }
+    errno = error;
+    fail_for(socket, box->options->argv[0], error == ENOENT ? "no such program in PATH" : name);
+}
+
+static void become_program(struct box *box, int socket)
+{
+    const struct box_options *options = box->options;
+    struct sock_fprog filter;
+    for (int i = 0; i < 3; i++)
+        if (options->stdio[i] > 0 && dup2(options->stdio[i], i) < 0)
+            fail_for(socket, box->options->argv[0], "set up standard input and output");
+    own_terminal(options->foreground);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &box->caller_mask, NULL);
+    char **envp = guest_environment(options);
+    filter_build(options, &filter);
+    if (options->directory && chdir(options->directory) < 0)
+        fail_for(socket, box->options->argv[0], options->directory);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        fail_for(socket, box->options->argv[0], "set no_new_privs");
+    if (!options->identity_real)
+        (void)personality(ADDR_NO_RANDOMIZE);
+    say_hello_and_wait(socket);
+    if (vclock_held(&box->clock) && prctl(PR_SET_TSC, PR_TSC_SIGSEGV) < 0)
+        fail_for(socket, box->options->argv[0], "trap rdtsc");
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) < 0)
+        fail_for(socket, box->options->argv[0], "install the system call filter");
+    exec_program(box, socket, envp);
+}
+
+static void reap_for_ever(void)
+{
+    for (;;)
+        if (waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
+            (void)pause(); /* everybody is gone; the supervisor ends us */
+}
+
+static int mount_own_proc(void)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return -errno;
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+        return -errno;
+    /* For the files of special.c. */
+    return mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 "size=16m,mode=755") < 0
+               ? -errno
+               : 0;
+}
+
+/* ps in the box shows init's command line, which would be the caller's with its paths. */
+static void name_init(void)
+{
+    CLEANUP(buf_done) struct buf stat = {0};
+    struct err err;
+    unsigned long start = 0, end = 0;
+
+    (void)prctl(PR_SET_NAME, "vitro-init");
+    if (file_read("/proc/self/stat", 65536, &stat, &err) < 0)
+        return;
+    const char *at = strrchr(buf_text(&stat), ')');
+    for (int field = 2; at && field < 48; field++)
+        at = strchr(at + 1, ' ');
+    if (!at || sscanf(at, "%lu %lu", &start, &end) != 2 || end - start < sizeof "vitro-init")
+        return;
+    memset((char *)start, 0, end - start);
+    memcpy((char *)start, "vitro-init", sizeof "vitro-init" - 1);
+}
+
+static void become_init(struct box *box, int socket)
+{
+    sigset_t all;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    order_guests(box);
+    if (!box->options->identity_real)
+        (void)sethostname("vitro", 5);
+    if (!box->options->net_real)
+        raise_loopback();
+    if (mount_own_proc() < 0)
+        fail_for(socket, box->options->argv[0], "mount /proc for the box");
+    pid_t pid = fork();
+    if (pid < 0)
+        fail_for(socket, box->options->argv[0], "fork");
+    if (pid == 0)
+        become_program(box, socket);
+    name_init(); /* behind the fork: the program's arguments are there */
+    (void)close(socket);
+    (void)syscall(SYS_close_range, 0, ~0u, 0);
+    sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, NULL);
+    reap_for_ever();
+}
+
+static int receive_pid(int socket, pid_t *ret, struct failure *failure)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control;
+    struct iovec iov = {failure, sizeof *failure};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+
+    if (count <= 0)
+        return -EPIPE;
+    if (count == sizeof *failure)
+        return -EREMOTEIO;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred credentials;
+            memcpy(&credentials, CMSG_DATA(c), sizeof credentials);
+            *ret = credentials.pid;
+            return 0;
+        }
+    return -EPROTO;
+}
+
+static int fail_from(const struct failure *failure, int r, struct err *err)
+{
+    if (r == -EREMOTEIO)
+        return err_set(err, -failure->code, "%s", failure->text);
+    return err_set(err, r, "the box ended before its program started");
+}
+
+/* Files that guests write must be told by their stamps from files that were there: the kernel's
+ * stamp clock has to tick once between the caller's last write and the guests' first. */
+static void note_start(struct box *box)
+{
+    const struct timespec pause = {0, 100000};
+
+    while (wall_coarse_ns() == box->coarse_started_ns)
+        (void)nanosleep(&pause, NULL);
+    box->times = file_times_new(wall_coarse_ns(), vclock_realtime(&box->clock));
+    box->clock.page->file_start_s = file_times_start(box->times) / (int64_t)NS_PER_SEC;
+    box->clock.page->age_limit_s = file_times_age_limit(box->times) / (int64_t)NS_PER_SEC;
+}
+
+static int seize(struct box *box, int socket, struct err *err)
+{
+    struct failure failure;
+    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK |
+                         PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
+                         PTRACE_O_EXITKILL;
+
+    int r = receive_pid(socket, &box->guest_pid, &failure);
+    if (r < 0)
+        return fail_from(&failure, r, err);
+    if (ptrace(PTRACE_SEIZE, box->guest_pid, NULL, options) < 0) {
+        err_set(err, -errno, "trace the program: %m");
+        return err_hint(err, "'vitro doctor' tells whether ptrace is permitted here");
+    }
+    struct task *task = task_add(box, box->guest_pid);
+    task->process = box->first = process_add(box, NULL, box->guest_pid);
+    task->process->task_count = 1;
+    task->ordinal = task->process->threads_spawned = 1;
+    task->state = TASK_RUNNING;
+    task->started = true;
+    note_start(box);
+    return send(socket, "", 1, MSG_NOSIGNAL) == 1 ? 0
+                                                  : err_set(err, -errno, "start the program: %m");
+}
+
+int spawn_box(struct box *box, struct err *err)
+{
+    int sockets[2], on = 1;
+    bool root = geteuid() == 0;
+    int flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS | SIGCHLD;
+
+    if (!box->options->net_real)
+        flags |= CLONE_NEWNET;
+    int r = root ? 0 : enter_user_namespace(err);
+    if (r < 0)
+        return r;
+    if (unshare(CLONE_NEWIPC) < 0)
+        return err_set(err, -errno, "make an IPC namespace: %m");
+    r = make_clock_segment(box, err);
+    if (r < 0)
+        return r;
+    vclock_init(&box->clock, box->options);
+    pin_to_one_cpu(box->options->cpus);
+    order_supervisor(box);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
+        setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+        return err_set(err, -errno, "make a socket: %m");
+    box->init_pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+    if (box->init_pid < 0)
+        return err_set(err, -errno, "make the box's namespaces: %m");
+    if (box->init_pid == 0) {
+        fd_close(sockets[0]);
+        become_init(box, sockets[1]);
+    }
+    fd_close(sockets[1]);
+    box->init_socket = sockets[0];
+    return seize(box, sockets[0], err);
+}
+
+int spawn_failure(struct box *box, struct err *err)
+{
+    struct failure failure;
+    pid_t unused;
+
+    return fail_from(&failure, receive_pid(box->init_socket, &unused, &failure), err);
+}

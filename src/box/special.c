@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+#include "box/special.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/when.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIPE_BYTES = 1 << 20, CHUNK = 65536 };
+
+struct random_pipe {
+    struct random_pipe *next;
+    int fd; /* write end, not blocking */
+    uint64_t device, inode;
+    struct rng rng;
+    unsigned char chunk[CHUNK]; /* drawn but not yet taken by the pipe */
+    size_t chunk_at;
+};
+
+/* ---- texts --------------------------------------------------------------------------------- */
+
+static void add_uptime(struct box *box, struct task *task, struct buf *buf)
+{
+    int64_t centis = vclock_now(&box->clock) / (int64_t)(10 * NS_PER_MS);
+
+    (void)task;
+    buf_addf(buf, "%lld.%02lld %lld.%02lld\n", (long long)centis / 100, (long long)centis % 100,
+             (long long)centis / 100, (long long)centis % 100);
+}
+
+static void add_loadavg(struct box *box, struct task *task, struct buf *buf)
+{
+    (void)task;
+    buf_addf(buf, "0.00 0.00 0.00 1/%zu %llu\n", box->task_count,
+             (unsigned long long)box->processes_ever + 1);
+}
+
+static void add_stat(struct box *box, struct task *task, struct buf *buf)
+{
+    unsigned cpus = box->options->cpus;
+
+    (void)task;
+    buf_adds(buf, "cpu  0 0 0 0 0 0 0 0 0 0\n");
+    for (unsigned i = 0; i < cpus; i++)
+        buf_addf(buf, "cpu%u 0 0 0 0 0 0 0 0 0 0\n", i);
+    buf_addf(
+        buf,
+        "intr 0\nctxt 0\nbtime %lld\nprocesses %llu\nprocs_running 1\nprocs_blocked 0\nsoftirq 0\n",
+        (long long)(box->clock.realtime_offset_ns / (int64_t)NS_PER_SEC),
+        (unsigned long long)box->processes_ever + 1);
+}
+
+static void add_meminfo(struct box *box, struct task *task, struct buf *buf)
+{
+    (void)box;
+    (void)task;
+    buf_adds(buf, "MemTotal:        8388608 kB\nMemFree:         4194304 kB\n"
+                  "MemAvailable:    6291456 kB\nBuffers:               0 kB\n"
+                  "Cached:          2097152 kB\nSwapCached:            0 kB\n"
+                  "Active:          1048576 kB\nInactive:        1048576 kB\n"
+                  "SwapTotal:             0 kB\nSwapFree:              0 kB\n"
+                  "Dirty:                 0 kB\nWriteback:             0 kB\n"
+                  "Mapped:           262144 kB\nShmem:                 0 kB\n"
+                  "Slab:             131072 kB\nHugePages_Total:       0\n"
+                  "HugePages_Free:        0\nHugepagesize:       2048 kB\n");
+}
+
+/* One block a visible CPU, with the real flags: programs choose code by them. */
+static void add_cpuinfo(struct box *box, struct task *task, struct buf *buf)
+{
+    CLEANUP(buf_done) struct buf real = {0};
+    struct err err;
+
+    (void)task;
+    if (file_read("/proc/cpuinfo", 1 << 20, &real, &err) < 0)
+        return;
+    const char *flags = strstr(buf_text(&real), "\nflags");
+    const char *end = flags ? strchr(flags + 1, '\n') : NULL;
+    for (unsigned i = 0; i < box->options->cpus; i++) {
+        buf_addf(buf,
+                 "processor\t: %u\nvendor_id\t: vitro\nmodel name\t: vitro\ncpu MHz\t\t: 1000.000\n"
+                 "physical id\t: 0\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
+                 i, box->options->cpus, i, box->options->cpus);
+        if (end)
+            buf_add(buf, flags + 1, (size_t)(end - flags));
+        buf_adds(buf, "bogomips\t: 2000.00\n\n");
+    }
+}
+
+static void add_version(struct box *box, struct task *task, struct buf *buf)
+{
+    (void)box;
+    (void)task;
+    buf_adds(buf, "Linux version 6.1.0-vitro (vitro@vitro) (gcc) #1 SMP vitro\n");
+}
+
+static void add_uuid_of(struct rng *rng, struct buf *buf)
+{
+    uint8_t b[16];
+
+    rng_fill(rng, b, sizeof b);
+    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+    for (int i = 0; i < 16; i++)
+        buf_addf(buf, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+    buf_addc(buf, '\n');
+}
+
+static void add_uuid(struct box *box, struct task *task, struct buf *buf)
+{
+    (void)box;
+    add_uuid_of(&task->process->random, buf);
+}
+
+static void add_boot_id(struct box *box, struct task *task, struct buf *buf)
+{
+    struct rng rng;
+
+    (void)task;
+    rng_stream(&rng, box->options->seed, "boot_id", NULL);
+    add_uuid_of(&rng, buf);
+}
+
+static void add_cpu_list(struct box *box, struct task *task, struct buf *buf)
+{
+    (void)task;
+    if (box->options->cpus > 1)
+        buf_addf(buf, "0-%u\n", box->options->cpus - 1);
+    else
+        buf_adds(buf, "0\n");
+}
+
+static void add_osrelease(struct box *box, struct task *task, struct buf *buf)
+{
+    (void)box;
+    (void)task;
+    buf_adds(buf, "6.1.0-vitro\n");
+}
+
+enum special_axis { OF_TIME, OF_RANDOM, OF_IDENTITY };
+
+static const struct special {
+    const char *path;
+    void (*add)(struct box *box, struct task *task, struct buf *buf);
+    enum special_axis axis;
+} specials[] = {
+    {"/proc/uptime", add_uptime, OF_TIME},
+    {"/proc/loadavg", add_loadavg, OF_TIME},
+    {"/proc/stat", add_stat, OF_TIME},
+    {"/proc/meminfo", add_meminfo, OF_IDENTITY},
+    {"/proc/cpuinfo", add_cpuinfo, OF_IDENTITY},
+    {"/proc/version", add_version, OF_IDENTITY},
+    {"/proc/sys/kernel/osrelease", add_osrelease, OF_IDENTITY},
+    {"/proc/sys/kernel/random/uuid", add_uuid, OF_RANDOM},
+    {"/proc/sys/kernel/random/boot_id", add_boot_id, OF_IDENTITY},
+    {"/sys/devices/system/cpu/online", add_cpu_list, OF_IDENTITY},
+    {"/sys/devices/system/cpu/possible", add_cpu_list, OF_IDENTITY},
+    {"/sys/devices/system/cpu/present", add_cpu_list, OF_IDENTITY},
+};
+
+static const char *const leaks[] = {
+    /* path, capability */
+    "/proc/timer_list",
+    "proc/timer_list",
+    "/proc/interrupts",
+    "proc/interrupts",
+    "/proc/schedstat",
+    "proc/schedstat",
+    "/proc/vmstat",
+    "proc/vmstat",
+    "/proc/diskstats",
+    "proc/diskstats",
+    "/proc/softirqs",
+    "proc/softirqs",
+    "/proc/pressure/",
+    "proc/pressure",
+    "/proc/sys/kernel/random/entropy_avail",
+    "proc/entropy",
+    "/sys/class/rtc/",
+    "sys/rtc",
+    "/sys/class/power_supply/",
+    "sys/power",
+    "/sys/class/thermal/",
+    "sys/thermal",
+    "/sys/class/hwmon/",
+    "sys/hwmon",
+    "/dev/rtc",
+    "dev/rtc",
+    "/dev/hwrng",
+    "dev/hwrng",
+};
+
+/* ---- /proc/PID ----------------------------------------------------------------------------- */
+
+static struct process *process_inside(struct box *box, pid_t inside)
+{
+    for (struct process *process = box->processes; process; process = process->next)
+        if (process_pid_inside(process) == inside)
+            return process;
+    return NULL;
+}
+
+/* Field `index` (from 1, behind the name) of a /proc/PID/stat line becomes `value`. */
+static void set_field(struct buf *line, int index, long long value)
+{
+    char *at = strrchr(line->data, ')');
+    CLEANUP(buf_done) struct buf changed = {0};
+
+    if (!at)
+        return;
+    at += 2;
+    for (int i = 3; i < index && at; i++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at)
+        return;
+    buf_add(&changed, line->data, (size_t)(at - line->data));
+    buf_addf(&changed, "%lld", value);
+    buf_adds(&changed, at + strcspn(at, " \n"));
+    struct buf old = *line;
+    *line = changed;
+    changed = old;
+}
+
+static void edit_pid_stat(struct process *process, struct buf *line)
+{
+    enum { TICKS = 10000000 };
+    char *state = strrchr(line->data, ')');
+
+    if (state && state[1] == ' ' && state[2] == 't')
+        state[2] = 'S'; /* held by us: asleep, as far as the guest is concerned */
+    for (int field = 10; field <= 13; field++)
+        set_field(line, field, 0); /* page faults */
+    set_field(line, 14, process ? (long long)process->spin_ns / TICKS : 0);
+    for (int field = 15; field <= 17; field++)
+        set_field(line, field, 0);
+    set_field(line, 22, process ? (long long)process->started_ns / TICKS : 0);
+    set_field(line, 18, 20); /* priority, as of an ordinary process */
+    set_field(line, 39, 0);  /* the CPU it ran on */
+    set_field(line, 40, 0);
+    set_field(line, 41, 0);
+}
+
+static void set_line(struct buf *text, const char *name, const char *value)
+{
+    char *line = strstr(text->data, name);
+    CLEANUP(buf_done) struct buf changed = {0};
+
+    if (!line)
+        return;
+    line += strlen(name);
+    buf_add(&changed, text->data, (size_t)(line - text->data));
+    buf_adds(&changed, value);
+    buf_adds(&changed, line + strcspn(line, "\n"));
+    struct buf old = *text;
+    *text = changed;
+    changed = old;
+}
+
+static void edit_pid_status(struct buf *text)
+{
+    if (strstr(text->data, "State:\tt"))
+        set_line(text, "State:\t", "S (sleeping)");
+    set_line(text, "TracerPid:\t", "0");
+    set_line(text, "Cpus_allowed:\t", "1");
+    set_line(text, "Cpus_allowed_list:\t", "0");
+    set_line(text, "\nvoluntary_ctxt_switches:\t", "0");
+    set_line(text, "nonvoluntary_ctxt_switches:\t", "0");
+}
+
+/* "/proc/self/stat", "/proc/17/task/18/status", ...: the parts behind the pid; NULL if it is not.
+ */
+static const char *split_pid(struct task *task, const char *path, pid_t *ret_pid)
+{
+    if (!text_starts(path, "/proc/"))
+        return NULL;
+    path += 6;
+    size_t length = strcspn(path, "/");
+    if (!path[length])
+        return NULL;
+    if ((length == 4 && memcmp(path, "self", 4) == 0) ||
+        (length == 11 && memcmp(path, "thread-self", 11) == 0)) {
+        *ret_pid = process_pid_inside(task->process);
+        return path + length + 1;
+    }
+    if (!isdigit((unsigned char)*path))
+        return NULL;
+    *ret_pid = (pid_t)strtol(path, NULL, 10);
+    return path + length + 1;
+}
+
+/* True if the text of a file below /proc/PID was made. */
+static bool add_pid_file(struct box *box, struct task *task, const char *path, struct buf *buf)
+{
+    pid_t pid = 0;
+    const char *name = split_pid(task, path, &pid);
+    char real[256];
+    struct err err;
+
+    if (!name)
+        return false;
+    const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    bool stat = strcmp(last, "stat") == 0, status = strcmp(last, "status") == 0;
+    if ((!stat && !status) || strlen(name) > 64 || strstr(name, ".."))
+        return false;
+    (void)snprintf(real, sizeof real, "/proc/%d/root/proc/%d/%s", box->init_pid, pid, name);
+    if (file_read(real, 65536, buf, &err) < 0 || !buf->length)
+        return false;
+    if (stat)
+        edit_pid_stat(process_inside(box, pid), buf);
+    else
+        edit_pid_status(buf);
+    return true;
+}
+
+/* ---- putting it in the guest's way --------------------------------------------------------- */
+
+static void remove_exit(struct box *box, struct task *task)
+{
+    char path[96];
+
+    task->on_exit = NULL;
+    task_set_arg(task, (int)task->note[1], task->note[0]);
+    (void)snprintf(path, sizeof path, "/proc/%d/root" SPECIAL_DIRECTORY "/%llu", box->init_pid,
+                   (unsigned long long)task->note[2]);
+    (void)unlink(path);
+}
+
+/* Makes the call open `number` in the special directory instead. */
+static enum verdict redirect(struct task *task, int path_argument, uint64_t number)
+{
+    char name[64] = {0};
+
+    (void)snprintf(name, sizeof name, SPECIAL_DIRECTORY "/%llu", (unsigned long long)number);
+    if (!task->process->vdso_ready || task->process->shares_memory ||
+        guest_write(task, task_scratch(task), name, sizeof name) < 0)
+        return VERDICT_GO;
+    task->note[0] = sys_arg(task_regs(task), path_argument);
+    task->note[1] = (uint64_t)path_argument;
+    task->note[2] = number;
+    task_set_arg(task, path_argument, task_scratch(task));
+    task->on_exit = remove_exit;
+    return VERDICT_EXIT;
+}
+
+static enum verdict serve_text(struct box *box, struct task *task, int path_argument,
+                               const struct buf *text)
+{
+    char path[96];
+    uint64_t number = ++box->specials_made;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/root" SPECIAL_DIRECTORY "/%llu", box->init_pid,
+                   (unsigned long long)number);
+    CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+    if (fd < 0 || fd_write_full(fd, buf_text(text), text->length) < 0) {
+        leak_add(box, task->process, "proc/special");
+        return VERDICT_GO;
+    }
+    return redirect(task, path_argument, number);
+}
+
+/* A pipe in the special directory, full of the next stream of this process. */
+static int add_random_pipe(struct box *box, struct task *task, uint64_t number)
+{
+    char path[96];
+    struct stat st;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/root" SPECIAL_DIRECTORY "/%llu", box->init_pid,
+                   (unsigned long long)number);
+    if (mkfifo(path, 0444) < 0)
+        return -errno;
+    CLEANUP(fd_close) int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+    CLEANUP(mem_free) char *name = mem_format("%s#%llu", task->process->path,
+                                              (unsigned long long)task->process->random_opens++);
+    struct random_pipe *pipe = mem_alloc(sizeof *pipe);
+    pipe->fd = take_fd(&fd);
+    pipe->device = st.st_dev;
+    pipe->inode = st.st_ino;
+    pipe->chunk_at = CHUNK;
+    rng_stream(&pipe->rng, box->options->seed, "urandom", name);
+    pipe->next = box->random_pipes;
+    box->random_pipes = pipe;
+    (void)special_refill(box);
+    return 0;
+}
+
+static enum verdict serve_random(struct box *box, struct task *task, int path_argument)
+{
+    uint64_t number = ++box->specials_made;
+
+    if (add_random_pipe(box, task, number) == 0)
+        return redirect(task, path_argument, number);
+    leak_add(box, task->process, "dev/urandom");
+    return VERDICT_GO;
+}
+
+static bool fill(struct random_pipe *pipe)
+{
+    bool any = false;
+
+    for (;;) {
+        if (pipe->chunk_at == CHUNK) {
+            rng_fill(&pipe->rng, pipe->chunk, CHUNK);
+            pipe->chunk_at = 0;
+        }
+        ssize_t count = write(pipe->fd, pipe->chunk + pipe->chunk_at, CHUNK - pipe->chunk_at);
+        if (count <= 0)
+            return any;
+        pipe->chunk_at += (size_t)count;
+        any = true;
+    }
+}
+
+bool special_refill(struct box *box)
+{
+    bool any = false;
+
+    for (struct random_pipe *pipe = box->random_pipes; pipe; pipe = pipe->next)
+        any |= fill(pipe);
+    return any;
+}
+
+bool special_is_random(const struct box *box, uint64_t device, uint64_t inode)
+{
+    for (struct random_pipe *pipe = box->random_pipes; pipe; pipe = pipe->next)
+        if (pipe->inode == inode && pipe->device == device)
+            return true;
+    return false;
+}
+
+void special_done(struct box *box)
+{
+    while (box->random_pipes) {
+        struct random_pipe *pipe = box->random_pipes;
+        box->random_pipes = pipe->next;
+        fd_close(pipe->fd);
+        free(pipe);
+    }
+}
+
+static bool is_virtual(const struct box *box, enum special_axis axis)
+{
+    return axis == OF_TIME     ? vclock_held(&box->clock)
+           : axis == OF_RANDOM ? !box->options->random_real
+                               : !box->options->identity_real;
+}
+
+enum verdict special_open(struct box *box, struct task *task, const char *path, int path_argument)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+
+    if (!text_starts(path, "/proc/") && !text_starts(path, "/dev/") && !text_starts(path, "/sys/"))
+        return VERDICT_GO;
+    if (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0)
+        return box->options->random_real ? VERDICT_GO : serve_random(box, task, path_argument);
+    for (size_t i = 0; i < ARRAY_LENGTH(specials); i++)
+        if (strcmp(path, specials[i].path) == 0) {
+            if (!is_virtual(box, specials[i].axis))
+                return VERDICT_GO;
+            specials[i].add(box, task, &text);
+            return serve_text(box, task, path_argument, &text);
+        }
+    for (size_t i = 0; i < ARRAY_LENGTH(leaks); i += 2)
+        if (text_starts(path, leaks[i])) {
+            if (vclock_held(&box->clock))
+                leak_add(box, task->process, leaks[i + 1]);
+            return VERDICT_GO;
+        }
+    if (vclock_held(&box->clock) && add_pid_file(box, task, path, &text))
+        return serve_text(box, task, path_argument, &text);
+    return VERDICT_GO;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* sys_files: the stat family and utimensat in virtual time (file_times.h), and opens of files that
+ * stand for the machine (special.c). */
+#include "box/file_times.h"
+#include "box/policy.h"
+#include "box/special.h"
+#include "base/text.h"
+#include "base/when.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* Which time of a file, as file_stamp.which. */
+enum { WHICH_MTIME, WHICH_CTIME, WHICH_ATIME, WHICH_BTIME };
+
+static int64_t shown(struct box *box, struct file_stamp stamp, unsigned which, int64_t seconds,
+                     int64_t nanoseconds, bool age)
+{
+    stamp.which = which;
+    stamp.ns = seconds * (int64_t)NS_PER_SEC + nanoseconds;
+    return file_times_show(box->times, &stamp, vclock_realtime(&box->clock), age);
+}
+
+static void show_timespec(struct box *box, struct file_stamp stamp, unsigned which,
+                          struct timespec *time, bool age)
+{
+    int64_t ns = shown(box, stamp, which, time->tv_sec, time->tv_nsec, age);
+
+    time->tv_sec = ns / (int64_t)NS_PER_SEC;
+    time->tv_nsec = ns % (int64_t)NS_PER_SEC;
+}
+
+/* note[0]: address of the result, note[1]: whether the call asks for the age. */
+static void stat_exit(struct box *box, struct task *task)
+{
+    struct stat st;
+    bool age = task->note[1];
+
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax != 0 || guest_read(task, task->note[0], &st, sizeof st) < 0)
+        return;
+    struct stat before = st;
+    struct file_stamp stamp = {st.st_dev, st.st_ino, 0, 0};
+    show_timespec(box, stamp, WHICH_MTIME, &st.st_mtim, age);
+    show_timespec(box, stamp, WHICH_CTIME, &st.st_ctim, age);
+    show_timespec(box, stamp, WHICH_ATIME, &st.st_atim, age);
+    if (special_is_random(box, st.st_dev, st.st_ino)) {
+        st.st_mode = S_IFCHR | 0666;
+        st.st_rdev = makedev(1, 9);
+    }
+    if (memcmp(&st, &before, sizeof st) != 0)
+        (void)guest_write(task, task->note[0], &st, sizeof st);
+}
+
+static enum verdict stat_at(struct task *task, uint64_t address, bool age)
+{
+    task->note[0] = address;
+    task->note[1] = age;
+    task->on_exit = stat_exit;
+    return VERDICT_EXIT;
+}
+
+enum verdict sys_stat(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    (void)box;
+    return stat_at(task, regs->rsi, (long)regs->orig_rax == SYS_stat);
+}
+
+/* fstat is most of what programs start with. The supervisor looks first: where no time is to be
+ * changed, the call needs no second stop. */
+static bool fstat_is_plain(struct box *box, struct task *task, int fd)
+{
+    char path[48];
+    struct stat st;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, fd);
+    if (stat(path, &st) < 0)
+        return true; /* the kernel names the error */
+    int64_t start = file_times_start(box->times) / (int64_t)NS_PER_SEC;
+    return st.st_mtim.tv_sec < start && st.st_ctim.tv_sec < start && st.st_atim.tv_sec < start;
+}
+
+enum verdict sys_newfstatat(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    if (regs->r10 & AT_EMPTY_PATH && fstat_is_plain(box, task, (int)regs->rdi))
+        return VERDICT_GO;
+    return stat_at(task, regs->rdx, !(regs->r10 & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)));
+}
+
+static void show_statx(struct box *box, struct file_stamp stamp, unsigned which,
+                       struct statx_timestamp *time, bool age)
+{
+    int64_t ns = shown(box, stamp, which, time->tv_sec, time->tv_nsec, age);
+
+    time->tv_sec = ns / (int64_t)NS_PER_SEC;
+    time->tv_nsec = (unsigned)(ns % (int64_t)NS_PER_SEC);
+}
+
+static void statx_exit(struct box *box, struct task *task)
+{
+    struct statx st;
+    bool age = task->note[1];
+
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax != 0 || guest_read(task, task->note[0], &st, sizeof st) < 0)
+        return;
+    struct file_stamp stamp = {makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino, 0, 0};
+    show_statx(box, stamp, WHICH_MTIME, &st.stx_mtime, age);
+    show_statx(box, stamp, WHICH_CTIME, &st.stx_ctime, age);
+    show_statx(box, stamp, WHICH_ATIME, &st.stx_atime, age);
+    if (st.stx_mask & STATX_BTIME)
+        show_statx(box, stamp, WHICH_BTIME, &st.stx_btime, age);
+    (void)guest_write(task, task->note[0], &st, sizeof st);
+}
+
+enum verdict sys_statx(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    (void)box;
+    task->note[0] = regs->r8;
+    task->note[1] = !(regs->rdx & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+    task->on_exit = statx_exit;
+    return VERDICT_EXIT;
+}
+
+/* ---- setting times ------------------------------------------------------------------------- */
+
+/* The file that a call named, as the supervisor can open it: through the task's own directory. */
+static int open_of(struct task *task, int directory, uint64_t path_address, int flags)
+{
+    char path[64], name[4096];
+    struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+                           .resolve = RESOLVE_IN_ROOT};
+
+    if (!path_address) {
+        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, directory);
+        return open(path, O_PATH | O_CLOEXEC);
+    }
+    if (guest_read_text(task, path_address, name, sizeof name) < 0)
+        return -1;
+    if (name[0] == '/')
+        (void)snprintf(path, sizeof path, "/proc/%d/root", task->tid);
+    else if (directory == AT_FDCWD)
+        (void)snprintf(path, sizeof path, "/proc/%d/cwd", task->tid);
+    else
+        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, directory);
+    int base = open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
+    if (base < 0)
+        return -1;
+    if (name[0] != '/')
+        how.resolve = 0;
+    int fd = (int)syscall(SYS_openat2, base, name, &how, sizeof how);
+    (void)close(base);
+    return fd;
+}
+
+/* note[0]: directory fd, note[1]: path, note[2]: O_NOFOLLOW or 0. What the guest set is shown so.
+ */
+static void set_times_exit(struct box *box, struct task *task)
+{
+    struct stat st;
+
+    task->on_exit = NULL;
+    if (task->note[3]) { /* the times were replaced on our scratch page */
+        task_set_arg(task, 2, task->note[3] - 1);
+    }
+    if ((long)task_regs(task)->rax != 0)
+        return;
+    int fd = open_of(task, (int)task->note[0], task->note[1], (int)task->note[2]);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0) {
+        struct file_stamp stamp = {st.st_dev, st.st_ino, WHICH_MTIME,
+                                   st.st_mtim.tv_sec * (int64_t)NS_PER_SEC + st.st_mtim.tv_nsec};
+        file_times_keep(box->times, &stamp);
+        stamp.which = WHICH_ATIME;
+        stamp.ns = st.st_atim.tv_sec * (int64_t)NS_PER_SEC + st.st_atim.tv_nsec;
+        file_times_keep(box->times, &stamp);
+    }
+    (void)close(fd);
+}
+
+enum verdict sys_utimensat(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    struct timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
+    int64_t now = vclock_realtime(&box->clock);
+    bool replaced = false;
+
+    if (regs->rdx && guest_read(task, regs->rdx, times, sizeof times) < 0)
+        return VERDICT_GO;
+    for (int i = 0; i < 2; i++)
+        if (times[i].tv_nsec == UTIME_NOW) {
+            times[i] = (struct timespec){now / (int64_t)NS_PER_SEC, now % (int64_t)NS_PER_SEC};
+            replaced = true;
+        }
+    task->note[0] = regs->rdi;
+    task->note[1] = regs->rsi;
+    task->note[2] = regs->r10 & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
+    task->note[3] = 0;
+    if (replaced && task->process->vdso_ready && !task->process->shares_memory) {
+        uint64_t scratch = task_scratch(task);
+        if (guest_write(task, scratch, times, sizeof times) == 0) {
+            task->note[3] = regs->rdx + 1;
+            task_set_arg(task, 2, scratch);
+        }
+    }
+    task->on_exit = set_times_exit;
+    return VERDICT_EXIT;
+}
+
+/* The older calls: with times of their own they only have to be remembered; without, they become
+ * what the C library makes of them today. */
+enum verdict sys_utimes(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    bool at = (long)regs->orig_rax == SYS_futimesat;
+    uint64_t path = at ? regs->rsi : regs->rdi, times = at ? regs->rdx : regs->rsi;
+
+    if (!times) {
+        regs->r10 = 0;
+        regs->rdx = 0;
+        regs->rsi = path;
+        if (!at)
+            regs->rdi = (unsigned long long)AT_FDCWD;
+        regs->orig_rax = SYS_utimensat;
+        task_set_regs(task);
+        return sys_utimensat(box, task);
+    }
+    task->note[0] = at ? regs->rdi : (unsigned long long)AT_FDCWD;
+    task->note[1] = path;
+    task->note[2] = task->note[3] = 0;
+    task->on_exit = set_times_exit;
+    return VERDICT_EXIT;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static bool writes(uint64_t flags)
+{
+    return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
+}
+
+static enum verdict open_path(struct box *box, struct task *task, int directory, uint64_t address,
+                              int path_argument, uint64_t flags)
+{
+    char name[4096], base[64], full[8300];
+
+    if (guest_read_text(task, address, name, sizeof name) < 0)
+        return VERDICT_GO;
+    if (name[0] == '/') {
+        (void)snprintf(full, sizeof full, "%s", name);
+    } else {
+        char where[4096];
+        if (directory == AT_FDCWD)
+            (void)snprintf(base, sizeof base, "/proc/%d/cwd", task->tid);
+        else
+            (void)snprintf(base, sizeof base, "/proc/%d/fd/%d", task->tid, directory);
+        ssize_t length = readlink(base, where, sizeof where - 1);
+        if (length < 0)
+            return VERDICT_GO;
+        where[length] = '\0';
+        (void)snprintf(full, sizeof full, "%s/%s", where, name);
+    }
+    if (writes(flags)) {
+        if (vclock_held(&box->clock))
+            file_times_touch(box->times, full);
+        return VERDICT_GO;
+    }
+    return special_open(box, task, full, path_argument);
+}
+
+enum verdict sys_open(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    return open_path(box, task, AT_FDCWD, regs->rdi, 0, regs->rsi);
+}
+
+enum verdict sys_openat(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    return open_path(box, task, (int)regs->rdi, regs->rsi, 1, regs->rdx);
+}
+
+enum verdict sys_openat2(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    struct open_how how;
+
+    if (regs->r10 < sizeof how || guest_read(task, regs->rdx, &how, sizeof how) < 0)
+        return VERDICT_GO;
+    return open_path(box, task, (int)regs->rdi, regs->rsi, 1, how.flags);
+}
+
+enum verdict sys_creat(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    return open_path(box, task, AT_FDCWD, regs->rdi, 0, O_WRONLY | O_CREAT | O_TRUNC);
+}
+
+/* Relative paths are left to the fast path of openat unless the working directory is special. */
+bool files_in_special_directory(const struct task *task)
+{
+    char link[40], where[16] = {0};
+
+    (void)snprintf(link, sizeof link, "/proc/%d/cwd", task->tid);
+    if (readlink(link, where, sizeof where - 1) < 0)
+        return true; /* the slow path is always right */
+    return strcmp(where, "/") == 0 || text_starts(where, "/proc") || text_starts(where, "/dev") ||
+           text_starts(where, "/sys");
+}
+
+static void chdir_exit(struct box *box, struct task *task)
+{
+    struct process *process = task->process;
+
+    (void)box;
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax != 0)
+        return;
+    bool special = files_in_special_directory(task);
+    if (special == process->in_special_directory)
+        return;
+    process->in_special_directory = special;
+    uint64_t flag = special;
+    if (process->vdso_ready)
+        (void)guest_write(task, BOX_BASE + offsetof(struct box_guest_page, in_special_directory),
+                          &flag, sizeof flag);
+}
+
+enum verdict sys_chdir(struct box *box, struct task *task)
+{
+    (void)box;
+    task->on_exit = chdir_exit;
+    return VERDICT_EXIT;
+}

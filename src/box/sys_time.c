@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* sys_time: clock reads that come as system calls, and what else tells time.
+ *
+ * A program that spins on a clock that stands still would never end. Reads are counted, by the vDSO
+ * and here; when a process has read READS_A_TICK times with nothing else in between, the clock
+ * moves by a tick that grows with the time already spun, so that a spin of any length ends after
+ * some hundred ticks and is at most one part in 64 too long. A tick never passes a deadline. Ticks
+ * are the only CPU time a process is seen to use. */
+#include "box/policy.h"
+#include "base/trace.h"
+#include "base/when.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <sys/times.h>
+#include <sys/timex.h>
+#include <time.h>
+
+enum { READS_A_TICK = 1024 }; /* reads by system call; the vDSO's own limit is in vclock.c */
+static const int64_t TICK_NS_MIN = 100 * 1000;
+
+static void tick(struct box *box, struct task *task)
+{
+    struct process *process = task->process;
+    int64_t now = vclock_now(&box->clock), step = (int64_t)process->spun_ns / 64;
+    struct deadline *first = deadline_first(&box->deadlines);
+
+    step = step > TICK_NS_MIN ? step : TICK_NS_MIN;
+    if (first && first->due_ns < now + step)
+        step = first->due_ns > now ? first->due_ns - now : 0;
+    if (step > 0)
+        box_move_clock(box, now + step);
+    process->spun_ns += (uint64_t)step;
+    process->spin_ns += (uint64_t)step;
+    box->clock.ticks++;
+    trace(TRACE_CLOCK, "%s spins: tick of %lld ns", process->path, (long long)step);
+    tape_event(box, process, task->ordinal, TAPE_CLOCK_ADVANCE, "\"by_ns\":%lld,\"cause\":\"spin\"",
+               (long long)step);
+    if (first && first->due_ns <= now + step)
+        first->fire(box, first);
+}
+
+static void reset_page_reads(struct task *task)
+{
+    static const uint64_t zero;
+
+    if (task->process->vdso_ready)
+        (void)guest_write(task, task->process->page_base, &zero, sizeof zero);
+}
+
+void clock_read_counted(struct box *box, struct task *task)
+{
+    struct process *process = task->process;
+    uint64_t reads = 0;
+
+    if (!vclock_held(&box->clock) || box->clock.mode == BOX_CLOCK_MANUAL)
+        return;
+    if (process->vdso_ready)
+        (void)guest_read(task, process->page_base, &reads, sizeof reads);
+    bool page_is_full = box->clock.page && reads >= box->clock.page->read_limit;
+    if (!page_is_full && ++process->raw_reads < READS_A_TICK)
+        return;
+    process->raw_reads = 0;
+    reset_page_reads(task);
+    tick(box, task);
+}
+
+/* Time passed by other means: what was spun so far does not count for the next spin. */
+void clock_spin_over(struct process *process)
+{
+    process->raw_reads = 0;
+    process->spun_ns = 0;
+}
+
+static enum verdict done_timespec(struct task *task, uint64_t address, int64_t ns)
+{
+    int64_t value[2] = {ns / (int64_t)NS_PER_SEC, ns % (int64_t)NS_PER_SEC};
+
+    task_skip(task, guest_write(task, address, value, sizeof value));
+    return VERDICT_DONE;
+}
+
+enum verdict sys_clock_gettime(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    clockid_t id = (clockid_t)regs->rdi;
+
+    clock_read_counted(box, task);
+    if (id < 0 || id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID) /* CPU time */
+        return done_timespec(task, regs->rsi, (int64_t)task->process->spin_ns);
+    if (id > CLOCK_TAI || id == 10)
+        return VERDICT_GO; /* EINVAL */
+    return done_timespec(task, regs->rsi, vclock_of(&box->clock, id));
+}
+
+enum verdict sys_gettimeofday(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    int64_t now = vclock_realtime(&box->clock);
+    int64_t value[2] = {now / (int64_t)NS_PER_SEC, now % (int64_t)NS_PER_SEC / 1000};
+    static const int zone[2];
+    int r = 0;
+
+    clock_read_counted(box, task);
+    if (regs->rdi)
+        r = guest_write(task, regs->rdi, value, sizeof value);
+    if (r == 0 && regs->rsi)
+        r = guest_write(task, regs->rsi, zone, sizeof zone);
+    task_skip(task, r);
+    return VERDICT_DONE;
+}
+
+enum verdict sys_time(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    int64_t now = vclock_realtime(&box->clock) / (int64_t)NS_PER_SEC;
+
+    clock_read_counted(box, task);
+    if (regs->rdi && guest_write(task, regs->rdi, &now, sizeof now) < 0)
+        now = -EFAULT;
+    task_skip(task, now);
+    return VERDICT_DONE;
+}
+
+enum verdict sys_clock_getres(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    clockid_t id = (clockid_t)regs->rdi;
+
+    (void)box;
+    if (id > CLOCK_TAI || id == 10)
+        return VERDICT_GO;
+    if (!regs->rsi) {
+        task_skip(task, 0);
+        return VERDICT_DONE;
+    }
+    return done_timespec(task, regs->rsi, 1);
+}
+
+enum verdict sys_times(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    const int64_t tick_ns = (int64_t)NS_PER_SEC / 100;
+    struct tms value = {.tms_utime = (clock_t)((int64_t)task->process->spin_ns / tick_ns)};
+    int64_t result = vclock_now(&box->clock) / tick_ns;
+
+    clock_read_counted(box, task);
+    if (regs->rdi && guest_write(task, regs->rdi, &value, sizeof value) < 0)
+        result = -EFAULT;
+    task_skip(task, result);
+    return VERDICT_DONE;
+}
+
+/* CPU times are virtual; memory and the rest are the kernel's. */
+static void getrusage_exit(struct box *box, struct task *task)
+{
+    uint64_t address = task->note[0];
+    int64_t spin = (int64_t)task->process->spin_ns;
+    int64_t times[4] = {spin / (int64_t)NS_PER_SEC, spin % (int64_t)NS_PER_SEC / 1000, 0, 0};
+
+    (void)box;
+    task->on_exit = NULL;
+    if ((int)task->note[1] == RUSAGE_CHILDREN)
+        memset(times, 0, sizeof times);
+    if ((long)task_regs(task)->rax == 0)
+        (void)guest_write(task, address, times, sizeof times);
+}
+
+enum verdict sys_getrusage(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+
+    (void)box;
+    task->note[0] = regs->rsi;
+    task->note[1] = regs->rdi;
+    task->on_exit = getrusage_exit;
+    return VERDICT_EXIT;
+}
+
+static void sysinfo_exit(struct box *box, struct task *task)
+{
+    struct sysinfo info;
+
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax != 0 || guest_read(task, task->note[0], &info, sizeof info) < 0)
+        return;
+    info.uptime = (long)(vclock_now(&box->clock) / (int64_t)NS_PER_SEC);
+    memset(info.loads, 0, sizeof info.loads);
+    if (!box->options->identity_real) {
+        info.procs = (unsigned short)box->process_count;
+        info.totalram = UINT64_C(8) << 30;
+        info.freeram = UINT64_C(4) << 30;
+        info.sharedram = info.bufferram = 0;
+        info.totalswap = info.freeswap = info.totalhigh = info.freehigh = 0;
+        info.mem_unit = 1;
+    }
+    (void)guest_write(task, task->note[0], &info, sizeof info);
+}
+
+enum verdict sys_sysinfo(struct box *box, struct task *task)
+{
+    (void)box;
+    task->note[0] = task_regs(task)->rdi;
+    task->on_exit = sysinfo_exit;
+    return VERDICT_EXIT;
+}
+
+/* Reading is answered from the virtual clock; setting is refused like for any ordinary user. */
+enum verdict sys_adjtimex(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    bool with_id = (long)regs->orig_rax == 305;
+    uint64_t address = with_id ? regs->rsi : regs->rdi;
+    struct timex value;
+
+    if (guest_read(task, address, &value, sizeof value) < 0) {
+        task_skip(task, -EFAULT);
+        return VERDICT_DONE;
+    }
+    if (value.modes) {
+        task_skip(task, -EPERM);
+        return VERDICT_DONE;
+    }
+    int64_t now = vclock_realtime(&box->clock);
+    memset(&value, 0, sizeof value);
+    value.freq = 0;
+    value.tick = 10000;
+    value.time.tv_sec = now / (int64_t)NS_PER_SEC;
+    value.time.tv_usec = now % (int64_t)NS_PER_SEC / 1000;
+    task_skip(task, guest_write(task, address, &value, sizeof value) < 0 ? -EFAULT : TIME_OK);
+    return VERDICT_DONE;
+}

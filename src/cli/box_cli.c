@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/box_cli.h"
+#include "base/text.h"
+#include "base/when.h"
+#include <errno.h>
+#include <string.h>
+
+static int read_number(const struct cli_args *args, const char *name, uint64_t max, uint64_t *ret,
+                       struct err *err)
+{
+    const char *text = cli_value(args, name);
+
+    if (!text)
+        return 0;
+    if (text_to_u64(text, ret) && *ret >= 1 && *ret <= max)
+        return 0;
+    return err_set(err, -EINVAL, "--%s '%s' is not a number from 1 to %llu", name, text,
+                   (unsigned long long)max);
+}
+
+static int read_duration(const struct cli_args *args, const char *name, uint64_t *ret,
+                         struct err *err)
+{
+    const char *text = cli_value(args, name);
+
+    if (!text || when_parse_duration(text, ret, err) == 0)
+        return 0;
+    return err_wrap(err, "--%s", name);
+}
+
+/* One of two words; the second one sets the flag. */
+static int read_choice(const struct cli_args *args, const char *name, const char *off,
+                       const char *on, bool *ret, struct err *err)
+{
+    const char *text = cli_value(args, name);
+
+    if (!text || strcmp(text, off) == 0)
+        return 0;
+    if (strcmp(text, on) == 0) {
+        *ret = true;
+        return 0;
+    }
+    err_set(err, -EINVAL, "--%s '%s' is not known", name, text);
+    return err_hint(err, "write --%s %s or --%s %s", name, off, name, on);
+}
+
+static int read_allow(const struct cli_args *args, struct box_options *ret, struct err *err)
+{
+    static const char *const words[] = {"leak", "orphan"};
+    const char *const *values;
+    size_t count = cli_values(args, "allow", &values);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(values[i], "leak") == 0) {
+            ret->allow_leak = true;
+        } else if (strcmp(values[i], "orphan") == 0) {
+            ret->allow_orphan = true;
+        } else {
+            const char *closest = text_closest(values[i], words, ARRAY_LENGTH(words));
+            err_set(err, -EINVAL, "--allow '%s' is not known", values[i]);
+            return err_hint(err, "write --allow %s", closest ? closest : "leak or --allow orphan");
+        }
+    }
+    return 0;
+}
+
+int box_cli_read(const struct cli_args *args, struct box_options *ret, struct err *err)
+{
+    const char *clock = cli_value(args, "clock");
+    uint64_t cpus = 0, procs = 0;
+    int r = clock ? box_clock_parse(clock, &ret->clock, err) : 0;
+
+    cli_operands(args, &ret->argv);
+    if (!*ret->argv[0])
+        return err_set(err, -EINVAL, "the program's name is empty");
+    if (r < 0 || (r = read_number(args, "seed", UINT64_MAX, &ret->seed, err)) < 0 ||
+        (r = read_number(args, "cpus", 64, &cpus, err)) < 0 ||
+        (r = read_number(args, "max-steps", UINT64_MAX, &ret->max_steps, err)) < 0 ||
+        (r = read_number(args, "max-procs", 1000000, &procs, err)) < 0 ||
+        (r = read_duration(args, "max-time", &ret->max_time_ns, err)) < 0 ||
+        (r = read_duration(args, "timeout", &ret->timeout_ns, err)) < 0 ||
+        (r = read_choice(args, "net", "deny", "real", &ret->net_real, err)) < 0 ||
+        (r = read_choice(args, "random", "virtual", "real", &ret->random_real, err)) < 0 ||
+        (r = read_choice(args, "identity", "virtual", "real", &ret->identity_real, err)) < 0)
+        return r;
+    ret->cpus = (unsigned)cpus;
+    ret->max_procs = (unsigned)procs;
+    return read_allow(args, ret, err);
+}

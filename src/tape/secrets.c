@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes first: a table of the bytes a secret can start with says in one load a byte whether a
+ * closer look is worth while, so that the usual record costs a scan and nothing else. */
+#include "tape/secrets.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "tape/secrets_internal.h"
+#include "tape/secrets_shapes.h"
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <openssl/hmac.h>
+#include <string.h>
+#include <strings.h>
+
+static const char default_key[] = "vitro tape, public scrub key 1";
+static const char placeholder_start[] = "<secret:";
+
+static void mark_start(struct secrets *secrets, const char *text)
+{
+    unsigned pair = (unsigned char)text[0] << 8 | (unsigned char)text[1];
+
+    secrets->pairs[pair / 8] |= (unsigned char)(1u << pair % 8);
+    secrets->thirds[text[0] & 31] |= 1u << (text[2] & 31);
+}
+
+/* Whether a secret, or the name of one, can start at `text`, which has three bytes at least. The
+ * third byte is looked at without its case. */
+static bool can_start(const struct secrets *secrets, const char *text)
+{
+    unsigned pair = (unsigned char)text[0] << 8 | (unsigned char)text[1];
+
+    return secrets->pairs[pair / 8] >> pair % 8 & 1 &&
+           secrets->thirds[text[0] & 31] >> (text[2] & 31) & 1;
+}
+
+/* Names are looked for in either case; both spellings of their first two letters are marked. */
+static void mark_name(struct secrets *secrets, const char *name)
+{
+    for (int spelling = 0; spelling < 4; spelling++) {
+        char start[3] = {(char)(spelling & 1 ? toupper(name[0]) : tolower(name[0])),
+                         (char)(spelling & 2 ? toupper(name[1]) : tolower(name[1])), name[2]};
+        mark_start(secrets, start);
+    }
+}
+
+static size_t copy_list(const char *const *from, char ***ret)
+{
+    size_t count = 0;
+
+    while (from && from[count])
+        count++;
+    *ret = mem_alloc((count + 1) * sizeof **ret);
+    for (size_t i = 0; i < count; i++)
+        (*ret)[i] = mem_dup(from[i]);
+    return count;
+}
+
+static int check_options(const struct secrets *secrets, struct err *err)
+{
+    for (size_t i = 0; i < secrets->literal_count; i++)
+        if (strlen(secrets->literals[i]) < 8)
+            return err_set(err, -EINVAL, "secret value number %zu: shorter than eight bytes",
+                           i + 1);
+    for (size_t i = 0; i < secrets->field_count; i++) {
+        const char *dot = strchr(secrets->fields[i], '.');
+        if (!dot || dot == secrets->fields[i] || !dot[1]) {
+            err_set(err, -EINVAL, "secret field '%s': not KIND.member", secrets->fields[i]);
+            return err_hint(err, "'env_read.value', or '*.cookie' for every kind");
+        }
+    }
+    return 0;
+}
+
+/* How the words begin that make a name the name of a secret (secret_name). "key" alone is none, so
+ * what stands before it is here. */
+static const char *const name_starts[] = {"token",   "secret", "pass",   "api",     "credential",
+                                          "auth",    "cookie", "access", "private", "signing",
+                                          "encrypt", "ssh",    "master", "deploy",  "account"};
+
+int secrets_new(const struct secrets_options *options, struct secrets **ret, struct err *err)
+{
+    CLEANUP(secrets_free) struct secrets *secrets = mem_alloc(sizeof *secrets);
+
+    secrets->key = mem_dup(options && options->key ? options->key : default_key);
+    secrets->field_count = copy_list(options ? options->fields : NULL, &secrets->fields);
+    secrets->literal_count = copy_list(options ? options->literals : NULL, &secrets->literals);
+    int r = check_options(secrets, err);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ARRAY_LENGTH(name_starts); i++)
+        mark_name(secrets, name_starts[i]);
+    for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++)
+        mark_start(secrets, shape->prefix);
+    for (size_t i = 0; i < secrets->literal_count; i++) {
+        mark_start(secrets, secrets->literals[i]);
+        for (const char *c = secrets->literals[i]; *c; c++) /* escaped in JSON: look every time */
+            secrets->always_look |= (unsigned char)*c < 0x20 || *c == '"' || *c == '\\';
+    }
+    *ret = take_ptr(&secrets);
+    return 0;
+}
+
+struct secrets *secrets_free(struct secrets *secrets)
+{
+    if (secrets) {
+        for (size_t i = 0; i < secrets->field_count; i++)
+            free(secrets->fields[i]);
+        for (size_t i = 0; i < secrets->literal_count; i++)
+            free(secrets->literals[i]);
+        free(secrets->fields);
+        free(secrets->literals);
+        free(secrets->key);
+    }
+    free(secrets);
+    return NULL;
+}
+
+/* Whether one of the things the pairs stand for begins at `text`. */
+static bool begins(const struct secrets *secrets, const char *text, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_LENGTH(name_starts); i++) {
+        if ((text[0] | 32) != name_starts[i][0] || (text[1] | 32) != name_starts[i][1])
+            continue;
+        size_t start = strlen(name_starts[i]);
+        if (length >= start && strncasecmp(text, name_starts[i], start) == 0)
+            return true;
+    }
+    for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++) {
+        if (text[0] != shape->prefix[0])
+            continue;
+        size_t start = strlen(shape->prefix);
+        if (length >= start && memcmp(text, shape->prefix, start) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < secrets->literal_count; i++)
+        if (length >= 4 && memcmp(text, secrets->literals[i], 4) == 0)
+            return true;
+    return false;
+}
+
+bool secrets_maybe(const struct secrets *secrets, const char *text, size_t length)
+{
+    for (size_t i = 0; i + 2 < length; i++)
+        if (can_start(secrets, text + i) && begins(secrets, text + i, length - i))
+            return true;
+    return false;
+}
+
+void secrets_add_placeholder(const struct secrets *secrets, const char *rule, const char *value,
+                             size_t length, struct buf *ret)
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned digest_length = 0;
+    unsigned char *ok = HMAC(EVP_sha256(), secrets->key, (int)strlen(secrets->key),
+                             (const unsigned char *)value, length, digest, &digest_length);
+
+    assert(ok && digest_length == HASH_BYTES);
+    buf_addf(ret, "%s%s:%02x%02x%02x%02x>", placeholder_start, rule, digest[0], digest[1],
+             digest[2], digest[3]);
+}
+
+bool secrets_is_placeholder(const char *text, size_t length)
+{
+    size_t start = sizeof placeholder_start - 1;
+
+    return length > start && memcmp(text, placeholder_start, start) == 0 && text[length - 1] == '>';
+}
+
+/* The secret at the very start of `text`: its rule, and how much of it to keep and to hide. */
+static const char *match_at(const struct secrets *secrets, const char *text, size_t length,
+                            size_t *ret_keep, size_t *ret_hide)
+{
+    for (size_t i = 0; i < secrets->literal_count; i++) {
+        size_t literal = strlen(secrets->literals[i]);
+        if (length >= literal && memcmp(text, secrets->literals[i], literal) == 0) {
+            *ret_keep = 0;
+            *ret_hide = literal;
+            return "value";
+        }
+    }
+    for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++) {
+        size_t matched = secret_shape_match(shape, text, length);
+        if (matched) {
+            *ret_keep = shape->keeps_prefix ? strlen(shape->prefix) : 0;
+            *ret_hide = matched - *ret_keep;
+            return shape->rule;
+        }
+    }
+    return NULL;
+}
+
+/* A token starts where no word is going on: "task-..." holds no "sk-...". */
+static bool starts_word(const char *bytes, size_t i)
+{
+    return i == 0 || !(isalnum((unsigned char)bytes[i - 1]) || bytes[i - 1] == '_');
+}
+
+const char *secrets_scan(const struct secrets *secrets, const char *bytes, size_t length,
+                         struct buf *ret)
+{
+    const char *found = NULL;
+    size_t copied = 0, keep = 0, hide = 0;
+
+    for (size_t i = 0; i + 2 < length;) {
+        const char *rule = NULL;
+        if (can_start(secrets, bytes + i))
+            rule = match_at(secrets, bytes + i, length - i, &keep, &hide);
+        if (!rule || (strcmp(rule, "value") != 0 && !starts_word(bytes, i))) {
+            i++;
+            continue;
+        }
+        found = found ? found : rule;
+        if (!ret)
+            return found;
+        buf_add(ret, bytes + copied, i + keep - copied);
+        secrets_add_placeholder(secrets, rule, bytes + i + keep, hide, ret);
+        i += keep + hide;
+        copied = i;
+    }
+    if (found)
+        buf_add(ret, bytes + copied, length - copied);
+    return found;
+}
+
+bool secrets_scrub_bytes(const struct secrets *secrets, const char *bytes, size_t length,
+                         struct buf *ret)
+{
+    return secrets_scan(secrets, bytes, length, ret) != NULL;
+}
+
+const char *secrets_find_bytes(const struct secrets *secrets, const char *bytes, size_t length)
+{
+    return secrets_scan(secrets, bytes, length, NULL);
+}
