@@ -216,10 +216,11 @@ static int read_head(const json_t *head, const char *path, struct fs_changes **r
     return 0;
 }
 
-static int read_lines(const struct buf *text, const char *path, struct fs_changes **changes,
-                      struct err *err)
+int fs_bundle_parse(const char *text, size_t length, const char *path, struct fs_changes **ret,
+                    struct err *err)
 {
-    const char *next = buf_text(text), *end = next + text->length;
+    CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
+    const char *next = text, *end = text + length;
 
     for (unsigned long number = 1; next < end; number++) {
         const char *stop = memchr(next, '\n', (size_t)(end - next));
@@ -229,14 +230,17 @@ static int read_lines(const struct buf *text, const char *path, struct fs_change
             return err_set(err, -EBADMSG, "%s: the last line is cut short", where);
         int r = json_parse(next, (size_t)(stop - next), where, &line, err);
         if (r == 0 && number == 1)
-            r = read_head(line, path, changes, err);
-        else if (r == 0 && !read_change(line, *changes))
+            r = read_head(line, path, &changes, err);
+        else if (r == 0 && !read_change(line, changes))
             r = err_set(err, -EBADMSG, "%s: this is no change", where);
         if (r < 0)
             return r;
         next = stop + 1;
     }
-    return *changes ? 0 : err_set(err, -EBADMSG, "'%s' is empty", path);
+    if (!changes)
+        return err_set(err, -EBADMSG, "'%s' is empty", path);
+    *ret = take_ptr(&changes);
+    return 0;
 }
 
 int fs_bundle_read(const char *bundle, struct fs_changes **ret, struct fs_blobs **ret_blobs,
@@ -251,7 +255,7 @@ int fs_bundle_read(const char *bundle, struct fs_changes **ret, struct fs_blobs 
     if (r == -ENOENT)
         return err_hint(err, "'%s' is not the bundle of a run with --fs overlay", bundle);
     if (r == 0)
-        r = read_lines(&text, path, &changes, err);
+        r = fs_bundle_parse(buf_text(&text), text.length, path, &changes, err);
     if (r == 0)
         r = fs_blobs_open(blobs_path, ret_blobs, err);
     if (r < 0)

@@ -15,5 +15,8 @@ int fs_bundle_write(const char *bundle, const struct fs_changes *changes, struct
  * -EPROTO for a newer version. Paths that would lead out of the worktree are refused. */
 int fs_bundle_read(const char *bundle, struct fs_changes **ret, struct fs_blobs **ret_blobs,
                    struct err *err);
+/* The text of a changes.jsonl; `where` names it in errors. *ret is owned. */
+int fs_bundle_parse(const char *text, size_t length, const char *where, struct fs_changes **ret,
+                    struct err *err);
 /* One change as canonical JSON; what changes.jsonl and `vitro diff --json` are made of. */
 void fs_change_add_json(struct buf *buf, const struct fs_change *change);
