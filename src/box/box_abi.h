@@ -18,8 +18,8 @@
 #define BOX_PAGE        4096ul
 #define BOX_IMAGE_PAGES 2ul
 
-/* Where the pages are, from BASE on: within reach of a jump from the libraries, far enough below them
- * to be out of the way of what is mapped later. */
+/* Where the pages are, from BASE on: within reach of a jump from the libraries, far enough below
+ * them to be out of the way of what is mapped later. */
 #define BOX_BASE       0x7fffb0000000ul
 #define BOX_PATCH_PAGE (BOX_BASE + 1 * BOX_PAGE)
 #define BOX_CLOCK_PAGE (BOX_BASE + 2 * BOX_PAGE)
@@ -57,8 +57,8 @@ struct box_guest_page {
     uint64_t reads;                /* clock reads since the clock last moved */
     uint64_t kernel_clock_gettime; /* BOX_DRIVE_REAL: the kernel's own function */
     uint64_t sequence; /* the clock page's, when `reads` began: a moved clock resets it */
-    uint64_t in_special_directory; /* relative paths may be below /proc, /dev or /sys */
-    struct box_return_slot slots[BOX_SLOTS];               /* one a thread that waits */
+    uint64_t in_special_directory;           /* relative paths may be below /proc, /dev or /sys */
+    struct box_return_slot slots[BOX_SLOTS]; /* one a thread that waits */
     unsigned char scratch[BOX_PAGE - 32 - 16 * BOX_SLOTS]; /* the supervisor's, while stopped */
 };
 

@@ -106,12 +106,12 @@ struct process {
     struct process *next;   /* all processes, newest first */
     struct process *parent; /* who spawned it; NULL when that one is gone */
     unsigned children, threads_spawned, task_count;
-    uint64_t events;    /* records on the tape so far */
-    bool vdso_ready;    /* our pages are mapped at page_base */
+    uint64_t events;           /* records on the tape so far */
+    bool vdso_ready;           /* our pages are mapped at page_base */
     bool watched;              /* stopped at every call, for sys_socket.c */
     bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
     unsigned patches;          /* call sites replaced so far, fast.c */
-    bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
+    bool shares_memory;        /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
     uint64_t page_base;
     uint64_t spin_ns;   /* clock ticks it was given for spinning: its CPU time */

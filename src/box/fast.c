@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* fast: takes the stop out of calls that are traced but seldom need it.
  *
- * The first time such a call comes from `mov $CONSTANT, %register; syscall`, as compilers write it, the
- * seven bytes are replaced by a jump to this process's patch page: there the `mov` is done, and then
- * code in our image (guest/vdso_fast.S) makes the call where the filter lets it pass. Only done while the process has one thread, so nobody
- * can be between the two instructions; in what other threads find later, the place is patched already
- * or stays slow. Code that is out of a jump's reach, or that calls otherwise (Go, static programs),
- * stays slow as well: it is right either way. */
+ * The first time such a call comes from `mov $CONSTANT, %register; syscall`, as compilers write it,
+ * the seven bytes are replaced by a jump to this process's patch page: there the `mov` is done, and
+ * then code in our image (guest/vdso_fast.S) makes the call where the filter lets it pass. Only
+ * done while the process has one thread, so nobody can be between the two instructions; in what
+ * other threads find later, the place is patched already or stays slow. Code that is out of a
+ * jump's reach, or that calls otherwise (Go, static programs), stays slow as well: it is right
+ * either way. */
 #include "box/box_internal.h"
 #include "base/trace.h"
 #include <stdlib.h>

@@ -2,10 +2,13 @@
 /* The list of all verbs, sorted by name. */
 #include "cli/cli.h"
 
+extern const struct command command_apply;
 extern const struct command command_clock_advance;
 extern const struct command command_clock_now;
 extern const struct command command_clock_pending;
 extern const struct command command_clock_set;
+extern const struct command command_diff;
+extern const struct command command_doctor;
 extern const struct command command_fidelity;
 extern const struct command command_help;
 extern const struct command command_run;
@@ -24,10 +27,13 @@ extern const struct command command_tape_verify;
 extern const struct command command_verify;
 
 const struct command *const cli_commands[] = {
+    &command_apply,
     &command_clock_advance,
     &command_clock_now,
     &command_clock_pending,
     &command_clock_set,
+    &command_diff,
+    &command_doctor,
     &command_fidelity,
     &command_help,
     &command_run,

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# bench/fs: what the view costs programs that work on files, as ratios to native, beside its peers.
+#
+#     O=build bench/fs/fs.sh [FILES]        FILES: size of the repository, 10000 unless given
+#
+# The tree is in memory (/dev/shm), so that the disk of the day does not decide. Every figure is the best of
+# ROUNDS runs on one CPU; a peer that is not installed is left out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+O=${O:-build} FILES=${1:-10000} ROUNDS=${ROUNDS:-5}
+FS_RUN=$PWD/$O/tools/fs-run VITRO=$PWD/$O/vitro
+base=/dev/shm
+[ "$(stat -f -c %T $base 2>/dev/null)" = tmpfs ] || base=${TMPDIR:-/tmp}
+top=$(mktemp -d "$base/vitro-bench-fs.XXXXXX")
+trap 'rm -rf "$top"' EXIT
+export HOME=$top GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
+git config --global user.email bench@vitro.test
+git config --global user.name bench
+git config --global gc.auto 0
+cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')
+
+fill() { # a repository of FILES small files in 100 directories
+    mkdir "$top/repo" && cd "$top/repo"
+    for d in $(seq 1 100); do
+        mkdir "d$d"
+        (cd "d$d" && seq 1 $((FILES / 100)) | awk -v d="$d" '{ f = "f" $1 ".c"; print "int f" d "_" $1 "(int x) { return x + " $1 "; }" >f; close(f) }')
+    done
+    git init -q . && git add -A && git commit -qm one
+    git checkout -q -b other
+    for d in $(seq 1 100); do echo "/* other */" | tee -a "d$d"/f1*.c >/dev/null; done
+    git commit -qam two && git checkout -q master 2>/dev/null || git checkout -q main
+    tar cf .git/repo.tar --exclude .git .
+    git status >/dev/null
+}
+
+native() { "$@"; }
+box() { "$FS_RUN" -- "$@"; }
+bubblewrap() { bwrap --dev-bind / / --unshare-all "$@"; }
+peer_proot() { proot -r / -w "$PWD" "$@"; }
+fuse_overlayfs() {
+    rm -rf "$top/fuse" && mkdir -p "$top/fuse/u" "$top/fuse/w" "$top/fuse/m"
+    fuse-overlayfs -o "lowerdir=$top/repo,upperdir=$top/fuse/u,workdir=$top/fuse/w" "$top/fuse/m"
+    (cd "$top/fuse/m" && "$@")
+    umount "$top/fuse/m"
+}
+
+best() { # best RUNNER COMMAND...: least microseconds of ROUNDS
+    local least=0 start end i
+    for i in $(seq 1 "$ROUNDS"); do
+        start=$(date +%s%N)
+        taskset -c "$cpu" true
+        "$@" >/dev/null 2>&1
+        end=$(date +%s%N)
+        if [ "$least" = 0 ] || [ $((end - start)) -lt "$least" ]; then least=$((end - start)); fi
+        restore
+    done
+    echo $((least / 1000))
+}
+# Native runs change the repository for real: back to where it was before the next.
+restore() { (cd "$top/repo" && rm -rf out && git checkout -q -f "$main" && git clean -qfd) >/dev/null 2>&1; }
+
+runners=(native box)
+command -v bwrap >/dev/null && runners+=(bubblewrap)
+command -v proot >/dev/null && runners+=(peer_proot)
+command -v fuse-overlayfs >/dev/null && [ -w /dev/fuse ] && [ "$(id -u)" = 0 ] && runners+=(fuse_overlayfs)
+
+row() { # row NAME COMMAND...
+    local name=$1 runner us base_us=0 line
+    shift
+    line=$(printf '%-22s' "$name")
+    for runner in "${runners[@]}"; do
+        us=$(best "$runner" "$@")
+        [ "$runner" != native ] || base_us=$us
+        line+=$(awk -v us="$us" -v base="$base_us" 'BEGIN { printf "  %9.2f ms %5.2fx", us / 1000, us / base }')
+    done
+    echo "$line"
+}
+
+fill
+main=$(git symbolic-ref --short HEAD)
+printf '%-22s' "$FILES files"
+for runner in "${runners[@]}"; do printf '  %19s' "${runner#peer_}"; done
+echo
+row "start (true)" true
+row "git status" git status
+row "git checkout" git checkout -q other
+row "tar" tar cf /dev/null --exclude .git .
+row "untar" sh -c "mkdir out && tar xf .git/repo.tar -C out"
+row "cc of 200 files" sh -c 'for f in $(ls d1/*.c d2/*.c d3/*.c | head -n 200); do cc -c -o /dev/null $f; done'
+
+# The price of a diff goes by what was touched: a thousand files of two trees of different size.
+gather() {
+    rm -rf "$top/bundle"
+    "$FS_RUN" --bundle "$top/bundle" -- sh -c 'for f in d1/*.c d2/*.c d3/*.c d4/*.c d5/*.c d6/*.c d7/*.c d8/*.c d9/*.c d10/*.c; do echo more >>$f; done'
+    "$VITRO" diff "$top/bundle"
+}
+echo "run and diff of $(ls d1/*.c d2/*.c d3/*.c d4/*.c d5/*.c d6/*.c d7/*.c d8/*.c d9/*.c d10/*.c | wc -l) of $FILES files: $(best gather) us"

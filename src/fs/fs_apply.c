@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "fs/fs_apply.h"
+#include "base/fd.h"
+#include "fs/fs_apply_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct apply {
+    const struct fs_changes *changes;
+    struct fs_blobs *blobs;
+    const struct fs_apply_options *options;
+    int root, stage;
+    struct fs_steps steps;
+};
+
+static void tell(const struct apply *apply)
+{
+    if (apply->options->step)
+        apply->options->step(apply->options->step_arg);
+}
+
+static bool has_same_content(const struct fs_change *change)
+{
+    const struct fs_node *a = &change->before, *b = &change->after;
+
+    if (change->from || a->type != b->type || (a->type != FS_FILE && a->type != FS_DIR))
+        return false;
+    return a->type == FS_DIR ||
+           (a->size == b->size && memcmp(&a->hash, &b->hash, sizeof a->hash) == 0);
+}
+
+static void plan_chmod(struct apply *apply, size_t index, mode_t old_mode, mode_t new_mode)
+{
+    struct fs_step step = {FS_STEP_CHMOD, (unsigned)index, apply->changes->items[index].path,
+                           old_mode, new_mode};
+
+    fs_steps_add(&apply->steps, &step);
+}
+
+static bool is_applied(const struct fs_change *change)
+{
+    return !change->outside && change->after.type != FS_SOCKET && change->after.type != FS_DEVICE;
+}
+
+static int compare_deepest_first(const void *a, const void *b)
+{
+    return strcmp(((const struct fs_step *)b)->path, ((const struct fs_step *)a)->path);
+}
+
+/* Directories that become open; removals from the deepest up; creations from the top down; last all
+ * other permissions, for a closed directory takes no children. */
+static void plan(struct apply *apply)
+{
+    const struct fs_change *items = apply->changes->items;
+    size_t count = apply->changes->count;
+
+    for (size_t i = 0; i < count; i++)
+        if (is_applied(&items[i]) && has_same_content(&items[i]) && items[i].after.mode & 0200)
+            plan_chmod(apply, i, items[i].before.mode, items[i].after.mode);
+    size_t first = apply->steps.count;
+    for (size_t i = 0; i < count; i++) {
+        struct fs_step step = {.kind = FS_STEP_REMOVE, .number = (unsigned)i};
+        step.path = items[i].from ? items[i].from : items[i].path;
+        if (!items[i].outside && items[i].before.type != FS_NONE && !has_same_content(&items[i]))
+            fs_steps_add(&apply->steps, &step);
+    }
+    if (apply->steps.count >
+        first) /* what a rename takes away has a place of its own in the order */
+        qsort(apply->steps.items + first, apply->steps.count - first, sizeof *apply->steps.items,
+              compare_deepest_first);
+    for (size_t i = 0; i < count; i++) {
+        struct fs_step step = {.kind = FS_STEP_CREATE, .number = (unsigned)i};
+        step.path = items[i].path;
+        if (is_applied(&items[i]) && items[i].after.type != FS_NONE && !has_same_content(&items[i]))
+            fs_steps_add(&apply->steps, &step);
+    }
+    for (size_t i = count; i-- > 0;) {
+        mode_t mode = items[i].after.mode;
+        if (!is_applied(&items[i]))
+            continue;
+        if (has_same_content(&items[i]) && !(mode & 0200))
+            plan_chmod(apply, i, items[i].before.mode, mode);
+        else if (items[i].after.type == FS_DIR && items[i].before.type != FS_DIR &&
+                 (mode & 0700) != 0700)
+            plan_chmod(apply, i, mode | 0700, mode);
+    }
+}
+
+/* The file it replaces, or was, lends its owner where that may be given. */
+static void copy_owner(const struct apply *apply, const struct fs_change *change, int fd)
+{
+    const char *name;
+    CLEANUP(fd_close)
+    int parent = fs_apply_parent(apply->root, change->from ? change->from : change->path, &name);
+    struct stat st;
+
+    if (parent >= 0 && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        (void)!fchown(fd, st.st_uid, st.st_gid);
+}
+
+static int stage_file(const struct apply *apply, const struct fs_change *change, const char *name,
+                      struct err *err)
+{
+    CLEANUP(fd_close) int fd =
+        openat(apply->stage, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return err_set(err, -errno, "stage '%s': %m", change->path);
+    int r = fs_content_write(apply->blobs, &change->after, fd, err);
+    if (r < 0)
+        return err_wrap(err, "stage '%s'", change->path);
+    if (change->before.type == FS_FILE)
+        copy_owner(apply, change, fd);
+    if (fchmod(fd, change->after.mode) < 0)
+        return err_set(err, -errno, "stage '%s': %m", change->path);
+    return 0;
+}
+
+static int stage_symlink(const struct apply *apply, const struct fs_change *change,
+                         const char *name, struct err *err)
+{
+    CLEANUP(buf_done) struct buf target = {0};
+    int r = fs_content_load(apply->blobs, &change->after, PATH_MAX, &target, err);
+
+    if (r < 0)
+        return r;
+    if (strlen(buf_text(&target)) != target.length ||
+        symlinkat(buf_text(&target), apply->stage, name) < 0)
+        return err_set(err, -errno, "stage symlink '%s': %m", change->path);
+    return 0;
+}
+
+static int stage_change(const struct apply *apply, const struct fs_step *step, struct err *err)
+{
+    const struct fs_change *change = &apply->changes->items[step->number];
+    char name[32];
+    int r = 0;
+
+    (void)snprintf(name, sizeof name, "%u.new", step->number);
+    if (change->after.type == FS_FILE)
+        return stage_file(apply, change, name, err);
+    if (change->after.type == FS_SYMLINK)
+        return stage_symlink(apply, change, name, err);
+    if (change->after.type == FS_DIR)
+        r = mkdirat(apply->stage, name, 0700);
+    else
+        r = mkfifoat(apply->stage, name, 0600);
+    mode_t open_mode = change->after.type == FS_DIR ? 0700 : 0; /* closed at the end: see plan */
+    if (r < 0 || fchmodat(apply->stage, name, change->after.mode | open_mode, 0) < 0)
+        return err_set(err, -errno, "stage '%s': %m", change->path);
+    return 0;
+}
+
+static int stage_all(struct apply *apply, struct err *err)
+{
+    int r = 0;
+
+    tell(apply);
+    if (mkdirat(apply->root, FS_APPLY_DIR, 0700) < 0)
+        return err_set(err, -errno, "create '%s': %m", FS_APPLY_DIR);
+    apply->stage =
+        openat(apply->root, FS_APPLY_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (apply->stage < 0)
+        return err_set(err, -errno, "open '%s': %m", FS_APPLY_DIR);
+    for (size_t i = 0; r == 0 && i < apply->steps.count; i++) {
+        if (apply->steps.items[i].kind != FS_STEP_CREATE)
+            continue;
+        tell(apply);
+        r = stage_change(apply, &apply->steps.items[i], err);
+    }
+    tell(apply);
+    return r < 0 ? r : fs_journal_write(apply->stage, &apply->steps, err);
+}
+
+static int perform(struct apply *apply, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < apply->steps.count; i++) {
+        tell(apply);
+        r = fs_journal_do(apply->root, apply->stage, &apply->steps.items[i], err);
+    }
+    tell(apply);
+    return r < 0 ? r : fs_journal_commit(apply->root, apply->stage, err);
+}
+
+static int open_root(const char *worktree, int *ret, struct err *err)
+{
+    CLEANUP(fd_close) int root = open(worktree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (root < 0)
+        return err_set(err, -errno, "open worktree '%s': %m", worktree);
+    if (flock(root, LOCK_EX | LOCK_NB) < 0)
+        return err_set(err, errno == EWOULDBLOCK ? -EBUSY : -errno,
+                       "lock worktree '%s': another apply is at work there", worktree);
+    *ret = take_fd(&root);
+    return 0;
+}
+
+static int apply_all(struct apply *apply, struct fs_apply_report *ret, struct err *err)
+{
+    struct err second = {0};
+    bool undone;
+
+    for (size_t i = 0; i < apply->changes->count; i++) {
+        ret->outside += apply->changes->items[i].outside;
+        ret->applied += !apply->changes->items[i].outside;
+    }
+    int r = fs_apply_check(apply->root, apply->changes, err);
+    if (r < 0 || apply->options->dry_run)
+        return r;
+    plan(apply);
+    r = stage_all(apply, err);
+    if (r == 0)
+        r = perform(apply, err);
+    tell(apply);
+    /* With "done" this cleans up, without it undoes: the same that the next run would do. */
+    if (fs_journal_recover(apply->root, &undone, &second) == 0)
+        return r;
+    if (r == 0)
+        return err_set(err, second.code, "%s", second.text);
+    return err_wrap(err, "%s; and that because", second.text);
+}
+
+int fs_apply(const struct fs_changes *changes, struct fs_blobs *blobs,
+             const struct fs_apply_options *options, struct fs_apply_report *ret, struct err *err)
+{
+    const char *worktree = options->worktree ? options->worktree : changes->worktree;
+    struct apply apply = {.changes = changes, .blobs = blobs, .options = options, .stage = -1};
+    struct fs_apply_report report = {0};
+    CLEANUP(fd_close) int root = -1;
+    int r = open_root(worktree, &root, err);
+
+    apply.root = root;
+    if (r == 0 && !options->dry_run)
+        r = fs_journal_recover(root, &report.recovered, err);
+    if (r == 0)
+        r = apply_all(&apply, &report, err);
+    free(apply.steps.items);
+    fd_close(apply.stage);
+    if (r == 0)
+        *ret = report;
+    return r;
+}
+
+int fs_apply_recover(const char *worktree, bool *ret_recovered, struct err *err)
+{
+    CLEANUP(fd_close) int root = -1;
+    int r = open_root(worktree, &root, err);
+
+    return r < 0 ? r : fs_journal_recover(root, ret_recovered, err);
+}

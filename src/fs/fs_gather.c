@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* From a store to a list of changes: each layer is walked by what is in its upper, and every path
+ * found there is compared with the real one. */
+#include "base/fd.h"
+#include "base/trace.h"
+#include "fs/fs.h"
+#include "fs/fs_mounts.h"
+#include "fs/fs_walk_internal.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum fs_type fs_type_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return FS_FILE;
+    case S_IFDIR:
+        return FS_DIR;
+    case S_IFLNK:
+        return FS_SYMLINK;
+    case S_IFIFO:
+        return FS_FIFO;
+    case S_IFSOCK:
+        return FS_SOCKET;
+    default:
+        return FS_DEVICE;
+    }
+}
+
+static int open_beneath(int root, const char *path, int flags, unsigned long resolve)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_CLOEXEC),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
+    };
+    int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof how);
+
+    return fd < 0 ? -errno : fd;
+}
+
+int fs_open_beneath(int root, const char *path, int flags)
+{
+    return open_beneath(root, path, flags, RESOLVE_NO_XDEV);
+}
+
+int fs_side_look(int root, const char *path, struct fs_side *ret)
+{
+    CLEANUP(fd_close) int fd = fs_open_beneath(root, path, O_PATH | O_NOFOLLOW);
+
+    *ret = (struct fs_side){.root = root, .path = path};
+    if (fd == -ENOENT || fd == -ENOTDIR || fd == -EXDEV || fd == -ELOOP)
+        return 0;
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &ret->st) < 0)
+        return -errno;
+    ret->type = fs_type_of(ret->st.st_mode);
+    return 0;
+}
+
+char *fs_walk_path(const struct fs_walk *walk, const char *relative)
+{
+    const char *point = strcmp(walk->layer->path, "/") == 0 ? "" : walk->layer->path;
+
+    return *relative ? mem_format("%s/%s", point, relative) : mem_dup(walk->layer->path);
+}
+
+bool fs_walk_skips(const struct fs_walk *walk, const char *path)
+{
+    for (size_t i = 0; i < walk->layers.count; i++) {
+        const struct fs_layer *layer = &walk->layers.items[i];
+        if (layer != walk->layer && layer->kind != FS_LAYER_NOTE && strcmp(layer->path, path) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool fs_walk_has_layers_below(const struct fs_walk *walk, const char *path)
+{
+    for (size_t i = 0; i < walk->layers.count; i++)
+        if (walk->layers.items[i].kind != FS_LAYER_NOTE &&
+            fs_path_is_below(walk->layers.items[i].path, path))
+            return true;
+    return false;
+}
+
+bool fs_walk_is_outside(const struct fs_walk *walk, const char *path)
+{
+    return strcmp(path, walk->layers.worktree) != 0 &&
+           !fs_path_is_below(path, walk->layers.worktree);
+}
+
+/* Guests may leave files without permission to read them; in the store they are ours to open. */
+static int open_content(const struct fs_walk *walk, const struct fs_side *side)
+{
+    unsigned long resolve = walk->layer->kind == FS_LAYER_FILE ? 0 : RESOLVE_NO_XDEV;
+    int fd = open_beneath(side->root, side->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, resolve);
+
+    if (fd != -EACCES || side->root != walk->upper)
+        return fd;
+    CLEANUP(fd_close) int closed = fs_open_beneath(side->root, side->path, O_PATH | O_NOFOLLOW);
+    char link[64];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", closed);
+    if (closed < 0 || chmod(link, (side->st.st_mode & 07777) | 0400) < 0)
+        return -EACCES;
+    return fs_open_beneath(side->root, side->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static int read_link(const struct fs_side *side, struct buf *ret)
+{
+    CLEANUP(fd_close) int fd = fs_open_beneath(side->root, side->path, O_PATH | O_NOFOLLOW);
+    char target[PATH_MAX];
+    ssize_t length = fd < 0 ? -1 : readlinkat(fd, "", target, sizeof target);
+
+    if (length < 0)
+        return fd < 0 ? fd : -errno;
+    buf_add(ret, target, (size_t)length);
+    return 0;
+}
+
+static int make_node(struct fs_walk *walk, const char *path, const struct fs_side *side,
+                     struct fs_node *ret, struct err *err)
+{
+    struct fs_blobs *blobs = fs_walk_is_outside(walk, path) ? walk->nowhere : walk->blobs;
+
+    *ret = (struct fs_node){.type = side->type, .mode = side->st.st_mode & 07777};
+    if (side->type == FS_NONE)
+        ret->mode = 0;
+    if (side->type == FS_SYMLINK) {
+        CLEANUP(buf_done) struct buf target = {0};
+        int r = read_link(side, &target);
+        if (r < 0)
+            return err_set(err, r, "read symlink '%s': %s", path, strerror(-r));
+        ret->mode = 0777;
+        return fs_content_put_bytes(blobs, buf_text(&target), target.length, ret, err);
+    }
+    if (side->type != FS_FILE)
+        return 0;
+    CLEANUP(fd_close) int fd = open_content(walk, side);
+    if (fd == -EACCES && side->root == walk->lower) { /* not ours to read: known by its facts */
+        ret->size = (uint64_t)side->st.st_size;
+        fs_changes_note(walk->changes, "'%s' may not be read, so its old content is not shown",
+                        path);
+        return 0;
+    }
+    if (fd < 0)
+        return err_set(err, fd, "open '%s': %s", path, strerror(-fd));
+    int r = fs_content_put(blobs, fd, ret, err);
+    return r < 0 ? err_wrap(err, "'%s'", path) : 0;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static bool nodes_differ(const struct fs_node *a, const struct fs_node *b)
+{
+    if (a->type != b->type || a->mode != b->mode)
+        return true;
+    if (a->type != FS_FILE && a->type != FS_SYMLINK)
+        return false;
+    return a->size != b->size || memcmp(&a->hash, &b->hash, sizeof a->hash) != 0;
+}
+
+int fs_walk_record(struct fs_walk *walk, const char *path, const struct fs_side *before,
+                   const struct fs_side *after, bool same_content, struct err *err)
+{
+    bool outside = fs_walk_is_outside(walk, path);
+    struct fs_node old, new;
+
+    if (before->type == FS_NONE && after->type == FS_NONE)
+        return 0;
+    if (strcmp(path, walk->layers.worktree) == 0) {
+        if (after->type != FS_DIR)
+            fs_changes_note(walk->changes, "the worktree itself was removed or replaced");
+        return 0;
+    }
+    if (before->type == FS_DIR && after->type == FS_DIR && before->st.st_uid != after->st.st_uid &&
+        walk->layer->kind == FS_LAYER_USER)
+        return 0; /* made by us on the way to the worktree */
+    if (same_content && ((before->st.st_mode ^ after->st.st_mode) & 07777) == 0)
+        return 0;
+    int r = make_node(walk, path, before, &old, err);
+    if (r == 0 && !same_content)
+        r = make_node(walk, path, after, &new, err);
+    if (r < 0)
+        return r;
+    if (same_content) {
+        new = old;
+        new.mode = after->st.st_mode & 07777;
+    }
+    if (!nodes_differ(&old, &new))
+        return 0;
+    const char *worktree = walk->layers.worktree;
+    size_t skip = strcmp(worktree, "/") == 0 ? 1 : strlen(worktree) + 1;
+    struct fs_change *change = fs_changes_add(walk->changes, outside ? path : path + skip);
+    change->outside = outside;
+    change->before = old;
+    change->after = new;
+    change->stale = before->type != FS_NONE && is_later(&before->st.st_ctim, &walk->started);
+    return 0;
+}
+
+static bool is_untouched(const struct stat *real, const struct stat *copy)
+{
+    return real->st_size == copy->st_size && real->st_mode == copy->st_mode &&
+           real->st_mtim.tv_sec == copy->st_mtim.tv_sec &&
+           real->st_mtim.tv_nsec == copy->st_mtim.tv_nsec;
+}
+
+int fs_walk_copy(struct fs_walk *walk, const char *path, const struct fs_side *before,
+                 const struct fs_side *after, struct err *err)
+{
+    if (before->type == FS_FILE && after->type == FS_FILE && is_untouched(&before->st, &after->st))
+        return 0; /* copies are made with the times of the real file */
+    return fs_walk_record(walk, path, before, after, false, err);
+}
+
+/* A copy of one file that was mounted on its own: its layer is that file. */
+static int walk_file(struct fs_walk *walk, int store, struct err *err)
+{
+    CLEANUP(mem_free) char *copy = mem_format("%u/u", walk->layer->number);
+    CLEANUP(mem_free) char *directory = mem_dup(walk->layer->path);
+    char *name = strrchr(directory, '/');
+    struct fs_side before, after;
+
+    *name++ = '\0';
+    CLEANUP(fd_close)
+    int parent = open(*directory ? directory : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+    if (parent < 0 || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return err_set(err, -errno, "look at '%s': %m", walk->layer->path);
+    before = (struct fs_side){fs_type_of(st.st_mode), st, parent, name};
+    walk->upper = store;
+    walk->lower = parent;
+    int r = fs_side_look(store, copy, &after);
+    if (r < 0)
+        return err_set(err, r, "look at '%s' in the store: %s", copy, strerror(-r));
+    return fs_walk_copy(walk, walk->layer->path, &before, &after, err);
+}
+
+static int walk_layer(struct fs_walk *walk, int store, struct err *err)
+{
+    CLEANUP(mem_free) char *upper_path = mem_format("%u/u", walk->layer->number);
+    CLEANUP(fd_close) int upper = -1;
+    CLEANUP(fd_close) int lower = -1;
+
+    if (walk->layer->kind == FS_LAYER_FILE)
+        return walk_file(walk, store, err);
+    upper = openat(store, upper_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (upper < 0)
+        return err_set(err, -errno, "open layer %u of the store: %m", walk->layer->number);
+    lower = open(walk->layer->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (lower < 0)
+        return err_set(err, -errno, "open '%s': %m", walk->layer->path);
+    walk->upper = upper;
+    walk->lower = lower;
+    walk->xattr_prefix =
+        walk->layer->kind == FS_LAYER_TRUSTED ? "trusted.overlay." : "user.overlay.";
+    if (walk->layer->kind == FS_LAYER_SCAFFOLD)
+        return fs_walk_scaffold(walk, "", err);
+    return fs_walk_overlay(walk, err);
+}
+
+static int walk_layers(struct fs_walk *walk, int store, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < walk->layers.count; i++) {
+        walk->layer = &walk->layers.items[i];
+        switch (walk->layer->kind) {
+        case FS_LAYER_NOTE:
+            fs_changes_note(walk->changes, "%s", walk->layer->path);
+            break;
+        case FS_LAYER_WRITABLE:
+            fs_changes_note(walk->changes, "'%s' was passed through: changes there are real",
+                            walk->layer->path);
+            break;
+        case FS_LAYER_OURS:
+            break;
+        case FS_LAYER_TRUSTED:
+        case FS_LAYER_USER:
+        case FS_LAYER_SCAFFOLD:
+        case FS_LAYER_FILE:
+            r = walk_layer(walk, store, err);
+            break;
+        }
+    }
+    return r;
+}
+
+int fs_gather(int store, struct fs_blobs *blobs, struct fs_changes **ret, struct err *err)
+{
+    struct fs_walk walk = {.blobs = blobs, .upper = -1, .lower = -1};
+    struct stat st;
+    int r = fs_layers_read(store, &walk.layers, err);
+
+    if (r == 0 && fstatat(store, "layers", &st, 0) < 0)
+        r = err_set(err, -errno, "stat the store's 'layers': %m");
+    if (r == 0) {
+        walk.started = st.st_ctim;
+        walk.nowhere = fs_blobs_nowhere();
+        walk.changes = fs_changes_new(walk.layers.worktree);
+        r = walk_layers(&walk, store, err);
+        fs_blobs_free(walk.nowhere);
+        if (r == 0) {
+            fs_changes_finish(walk.changes);
+            trace(TRACE_FS, "gathered %zu changes", walk.changes->count);
+            *ret = walk.changes;
+        } else {
+            fs_changes_free(walk.changes);
+        }
+    }
+    fs_layers_done(&walk.layers);
+    return r < 0 ? err_wrap(err, "gather changes") : 0;
+}
