@@ -8,6 +8,7 @@
  * and a box that falls idle is noticed at once. How long it sleeps changes when a jump happens in
  * real time, never to where. */
 #include "box/box_internal.h"
+#include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/policy.h"
 #include "box/special.h"
@@ -672,5 +673,8 @@ int box_supervise(struct box *box, struct err *err)
         count_orphans(box);
     clear_box(box);
     control_close(box);
-    return box_tape_close(box, err);
+    r = box->program_started ? box_files_gather(box, err) : 0;
+    box_files_done(box);
+    int closed = box_tape_close(box, r < 0 ? NULL : err);
+    return r < 0 ? r : closed;
 }

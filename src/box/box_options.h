@@ -3,6 +3,7 @@
  * the resolved form is what the tape's header holds. */
 #pragma once
 #include "base/err.h"
+#include "fs/fs.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,7 @@ struct box_options {
     uint64_t timeout_ns;  /* real; 0: ten minutes */
     uint64_t max_steps;   /* stops; 0: none */
     unsigned max_procs;   /* processes at once; 0: 4096 */
+    struct fs_options fs;    /* userns is filled in by the box */
     const char *record;   /* bundle to write; NULL: none */
     const char *control;  /* path of the control socket; NULL: none */
     int stdio[3];         /* 0: inherit; else an fd that becomes 0, 1, 2 */
@@ -73,10 +75,12 @@ struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
     uint64_t leak_count;
     struct box_leak leaks[BOX_LEAKS_MAX];
     uint64_t orphans;
+    uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
     char notes[2048];        /* lines worth telling, whatever the outcome */
     char text[BOX_TEXT_MAX]; /* why it ended, or what is blocked on what; "" when it just ended */
 };
 
 /* Runs a program in a box and waits for it. 0 with *ret filled, also when the program failed. */
 int box_run(const struct box_options *options, struct box_findings *ret, struct err *err);
+char *box_last_bundle(const char *worktree); /* where a run without `record` keeps its changes */
 int box_exit_code(const struct box_options *options, const struct box_findings *findings);

@@ -85,7 +85,7 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
                       struct box_findings *findings)
 {
     struct box box = {
-        .options = options, .findings = findings, .init_socket = -1, .caller_mask = *mask};
+        .options = options, .findings = findings, .init_socket = -1, .store_fd = -1, .caller_mask = *mask};
     struct err err = {0};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -97,10 +97,12 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
     fast_init();
     watch_output(&box);
     int r = box_supervise(&box, &err);
-    if (r < 0)
-        failure_to_outcome(r, &err, findings);
-    else if (findings->outcome == BOX_EXITED && !box.program_started)
+    if (r < 0) {
+        findings->outcome = BOX_TROUBLE;
+        (void)snprintf(findings->text, sizeof findings->text, "%s", err.text);
+    } else if (findings->outcome == BOX_EXITED && !box.program_started) {
         failure_to_outcome(spawn_failure(&box, &err), &err, findings);
+    }
     sum_up(&box, findings);
     free(box.deadlines.items);
 }

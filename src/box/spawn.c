@@ -9,6 +9,7 @@
  * System V segment. init and everything below live in pid, mount, network and UTS namespaces. Each
  * level dies with the one above it. */
 #include "box/box_internal.h"
+#include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/loopback.h"
 #include "base/fd.h"
@@ -163,17 +164,25 @@ static void order_guests(struct box *box)
  * file means that exec worked. */
 struct failure {
     int code;
-    char text[240];
+    char text[1024];
 };
+
+static void fail_with(int socket, int code, const char *text)
+{
+    struct failure failure = {.code = -code};
+
+    (void)snprintf(failure.text, sizeof failure.text, "%s", text);
+    (void)send(socket, &failure, sizeof failure, MSG_NOSIGNAL);
+    _exit(EXEC_FAILED);
+}
 
 static void fail_for(int socket, const char *program, const char *what)
 {
-    struct failure failure = {.code = errno};
+    int code = -errno;
+    char text[1024];
 
-    (void)snprintf(failure.text, sizeof failure.text, "start '%s': %s: %s", program, what,
-                   strerror(errno));
-    (void)send(socket, &failure, sizeof failure, MSG_NOSIGNAL);
-    _exit(EXEC_FAILED);
+    (void)snprintf(text, sizeof text, "start '%s': %s: %s", program, what, strerror(errno));
+    fail_with(socket, code, text);
 }
 
 /* The supervisor sees our pid in its own namespace through the credentials of this message. */
@@ -255,6 +264,7 @@ static void exec_program(struct box *box, int socket, char **envp)
 static void become_program(struct box *box, int socket)
 {
     const struct box_options *options = box->options;
+    struct err err = {0};
     struct sock_fprog filter;
     for (int i = 0; i < 3; i++)
         if (options->stdio[i] > 0 && dup2(options->stdio[i], i) < 0)
@@ -274,6 +284,8 @@ static void become_program(struct box *box, int socket)
     say_hello_and_wait(socket);
     if (vclock_held(&box->clock) && prctl(PR_SET_TSC, PR_TSC_SIGSEGV) < 0)
         fail_for(socket, box->options->argv[0], "trap rdtsc");
+    if (options->fs.mode != FS_REAL && fs_caps_drop(&err) < 0)
+        fail_with(socket, err.code, err.text);
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) < 0)
         fail_for(socket, box->options->argv[0], "install the system call filter");
     exec_program(box, socket, envp);
@@ -284,19 +296,6 @@ static void reap_for_ever(void)
     for (;;)
         if (waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
             (void)pause(); /* everybody is gone; the supervisor ends us */
-}
-
-static int mount_own_proc(void)
-{
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return -errno;
-    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-        return -errno;
-    /* For the files of special.c. */
-    return mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                 "size=16m,mode=755") < 0
-               ? -errno
-               : 0;
 }
 
 /* ps in the box shows init's command line, which would be the caller's with its paths. */
@@ -321,6 +320,7 @@ static void name_init(void)
 static void become_init(struct box *box, int socket)
 {
     sigset_t all;
+    struct err err = {0};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     order_guests(box);
@@ -328,8 +328,8 @@ static void become_init(struct box *box, int socket)
         (void)sethostname("vitro", 5);
     if (!box->options->net_real)
         loopback_up();
-    if (mount_own_proc() < 0)
-        fail_for(socket, box->options->argv[0], "mount /proc for the box");
+    if (box_files_enter(box, socket, &err) < 0)
+        fail_with(socket, err.code, err.text);
     pid_t pid = fork();
     if (pid < 0)
         fail_for(socket, box->options->argv[0], "fork");
@@ -343,31 +343,37 @@ static void become_init(struct box *box, int socket)
     reap_for_ever();
 }
 
-static int receive_pid(int socket, pid_t *ret, struct failure *failure)
+/* Takes messages until the program says hello: before it, init hands over the store. */
+static int receive_pid(struct box *box, pid_t *ret, struct failure *failure)
 {
-    union {
-        char bytes[CMSG_SPACE(sizeof(struct ucred))];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {failure, sizeof *failure};
-    struct msghdr message = {.msg_iov = &iov,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    ssize_t count = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-
-    if (count <= 0)
-        return -EPIPE;
-    if (count == sizeof *failure)
-        return -EREMOTEIO;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
-            struct ucred credentials;
-            memcpy(&credentials, CMSG_DATA(c), sizeof credentials);
-            *ret = credentials.pid;
-            return 0;
+    for (;;) {
+        union {
+            char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+            struct cmsghdr align;
+        } control;
+        struct iovec iov = {failure, sizeof *failure};
+        struct msghdr message = {.msg_iov = &iov,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof control};
+        ssize_t count = recvmsg(box->init_socket, &message, MSG_CMSG_CLOEXEC);
+        if (count <= 0)
+            return -EPIPE;
+        if (count == sizeof *failure)
+            return -EREMOTEIO;
+        if (*(const char *)failure == 's') {
+            (void)box_files_receive(box, &message);
+            continue;
         }
-    return -EPROTO;
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
+            if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+                struct ucred credentials;
+                memcpy(&credentials, CMSG_DATA(c), sizeof credentials);
+                *ret = credentials.pid;
+                return 0;
+            }
+        return -EPROTO;
+    }
 }
 
 static int fail_from(const struct failure *failure, int r, struct err *err)
@@ -397,7 +403,7 @@ static int seize(struct box *box, int socket, struct err *err)
                          PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
                          PTRACE_O_EXITKILL;
 
-    int r = receive_pid(socket, &box->guest_pid, &failure);
+    int r = receive_pid(box, &box->guest_pid, &failure);
     if (r < 0)
         return fail_from(&failure, r, err);
     if (ptrace(PTRACE_SEIZE, box->guest_pid, NULL, options) < 0) {
@@ -418,7 +424,7 @@ static int seize(struct box *box, int socket, struct err *err)
 int spawn_box(struct box *box, struct err *err)
 {
     int sockets[2], on = 1;
-    bool root = geteuid() == 0;
+    bool root = fs_is_real_root();
     int flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS | SIGCHLD;
 
     if (!box->options->net_real)
@@ -454,5 +460,5 @@ int spawn_failure(struct box *box, struct err *err)
     struct failure failure;
     pid_t unused;
 
-    return fail_from(&failure, receive_pid(box->init_socket, &unused, &failure), err);
+    return fail_from(&failure, receive_pid(box, &unused, &failure), err);
 }

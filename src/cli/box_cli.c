@@ -64,6 +64,66 @@ static int read_allow(const struct cli_args *args, struct box_options *ret, stru
     return 0;
 }
 
+static int read_size(const struct cli_args *args, uint64_t *ret, struct err *err)
+{
+    static const char units[] = "kmgt";
+    const char *text = cli_value(args, "size-limit");
+
+    if (!text)
+        return 0;
+    CLEANUP(mem_free) char *digits = mem_dupn(text, strspn(text, "0123456789"));
+    const char *unit = text + strlen(digits);
+    const char *found = *unit ? strchr(units, *unit | 0x20) : NULL;
+    int shift = *unit && found ? 10 * (int)(found - units + 1) : 0;
+    if (text_to_u64(digits, ret) && *ret && *ret < UINT64_C(1) << 40 &&
+        (!*unit || (found && !unit[1]))) {
+        *ret <<= shift;
+        return 0;
+    }
+    err_set(err, -EINVAL, "--size-limit '%s' is not a size", text);
+    return err_hint(err, "write a number of bytes, or 512k, 64m, 2g");
+}
+
+/* Lists that must live as long as the arguments do. */
+static const char *const *keep_list(const struct cli_args *args, const char *name)
+{
+    const char *const *values;
+    size_t count = cli_values(args, name, &values);
+    const char **kept = mem_alloc((count + 1) * sizeof *kept);
+
+    memcpy(kept, values, count * sizeof *kept);
+    return kept;
+}
+
+static int read_files(const struct cli_args *args, struct fs_options *fs, struct err *err)
+{
+    static const char *const modes[] = {"overlay", "real", "ro"};
+    const char *mode = cli_value(args, "fs");
+
+    fs->worktree = cli_value(args, "worktree");
+    fs->upper_dir = cli_value(args, "upper");
+    fs->share_tmp = cli_flag(args, "share-tmp");
+    fs->writable = keep_list(args, "writable");
+    fs->hide = keep_list(args, "hide");
+    for (size_t i = 0; mode && i < ARRAY_LENGTH(modes); i++)
+        if (strcmp(mode, modes[i]) == 0) {
+            fs->mode = (enum fs_mode)i;
+            mode = NULL;
+        }
+    if (mode) {
+        err_set(err, -EINVAL, "--fs '%s' is not known", mode);
+        return err_hint(err, "write --fs overlay, --fs ro or --fs real");
+    }
+    return read_size(args, &fs->size_limit, err);
+}
+
+void box_cli_done(struct box_options *options)
+{
+    free((void *)options->fs.writable);
+    free((void *)options->fs.hide);
+    options->fs.writable = options->fs.hide = NULL;
+}
+
 int box_cli_read(const struct cli_args *args, struct box_options *ret, struct err *err)
 {
     const char *clock = cli_value(args, "clock");
@@ -81,7 +141,8 @@ int box_cli_read(const struct cli_args *args, struct box_options *ret, struct er
         (r = read_duration(args, "timeout", &ret->timeout_ns, err)) < 0 ||
         (r = read_choice(args, "net", "deny", "real", &ret->net_real, err)) < 0 ||
         (r = read_choice(args, "random", "virtual", "real", &ret->random_real, err)) < 0 ||
-        (r = read_choice(args, "identity", "virtual", "real", &ret->identity_real, err)) < 0)
+        (r = read_choice(args, "identity", "virtual", "real", &ret->identity_real, err)) < 0 ||
+        (r = read_files(args, &ret->fs, err)) < 0)
         return r;
     ret->cpus = (unsigned)cpus;
     ret->max_procs = (unsigned)procs;

@@ -19,9 +19,22 @@
         {"max-steps", "N", "end the box after so many stops", 0, false},                           \
         {"max-procs", "N", "end the box when more processes exist at once (default 4096)", 0,      \
          false},                                                                                   \
+        {"fs", "MODE", "overlay: writes stay in memory (default); ro; real", 0, false},            \
+        {"worktree", "DIR", "what the diff speaks of (default: the current directory)", 0, false}, \
+        {"writable", "DIR", "a directory whose writes do reach the disk", 0, true},                \
+        {"hide", "PATH", "a file or directory that guests find empty", 0, true},                   \
+        {"size-limit", "BYTES", "how much guests may write (default: half of the memory)", 0,      \
+         false},                                                                                   \
+        {"upper", "DIR", "keep what guests write in this empty directory on disk", 0, false},      \
+        {"share-tmp", NULL, "show the machine's /tmp instead of an empty one", 0, false},          \
     {                                                                                              \
         "allow", "WHAT", "do not fail on a finding: leak, orphan", 0, true                         \
     }
 
 /* Fills `ret` from the arguments; `ret->argv` are the operands. -EINVAL with words. */
 int box_cli_read(const struct cli_args *args, struct box_options *ret, struct err *err);
+void box_cli_done(struct box_options *options); /* frees what reading made */
+static inline __attribute__((unused)) void box_cli_done_cleanup(struct box_options *options)
+{
+    box_cli_done(options);
+}

@@ -20,6 +20,8 @@ static const struct cli_option options[] = {
     {"record-in-ci", NULL, "record although CI is set", 0, false},
     {"name", "NAME", "a name for 'vitro clock' to reach the box by", 0, false},
     {"control", "PATH", "a control socket at this path instead of a name", 0, false},
+    {"diff", NULL, "print what the run changed, as a patch, to standard output", 0, false},
+    {"apply", "WHEN", "on-success: keep what the run changed if it ends well", 0, false},
     {"quiet", NULL, "no closing line when the run is clean", 'q', false},
     {0},
 };
@@ -80,7 +82,8 @@ static void add_count(struct buf *buf, uint64_t count, const char *one, const ch
     buf_addf(buf, " \xc2\xb7 %llu %s", (unsigned long long)count, count == 1 ? one : many);
 }
 
-static void add_closing(struct buf *buf, const struct box_findings *findings, int code)
+static void add_closing(struct buf *buf, const struct box_findings *findings, int code,
+                        const char *bundle)
 {
     buf_addf(buf, "vitro: %s", outcome_word(findings, code));
     if (code)
@@ -89,6 +92,10 @@ static void add_closing(struct buf *buf, const struct box_findings *findings, in
     when_add_duration(buf, findings->virtual_ns);
     buf_addf(buf, " virtual in %.2f s", (double)findings->real_ns / 1e9);
     add_count(buf, findings->processes, "process", "processes");
+    if (findings->files_changed) {
+        add_count(buf, findings->files_changed, "file changed", "files changed");
+        buf_addf(buf, " (vitro diff%s%s)", bundle ? " " : "", bundle ? bundle : "");
+    }
     add_count(buf, findings->leak_count, "leak", "leaks");
     buf_addf(buf, " \xc2\xb7 seed %llu\n", (unsigned long long)findings->seed);
 }
@@ -121,8 +128,10 @@ static void add_json(struct buf *buf, const struct box_findings *findings, int c
                                                (json_int_t)findings->leaks[i].count, "process",
                                                findings->leaks[i].process));
     CLEANUP(json_free) json_t *all = json_pack(
-        "{s:i, s:s, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:O, s:s, s:s}", "exit_code", code,
+        "{s:i, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:O, s:s, s:s}", "exit_code", code,
         "outcome", outcome_word(findings, code), "virtual_ns", (json_int_t)findings->virtual_ns,
+        "files_changed", (json_int_t)findings->files_changed, "files_outside",
+        (json_int_t)findings->files_outside,
         "real_seconds", (double)findings->real_ns / 1e9, "jumps", (json_int_t)findings->jumps,
         "ticks", (json_int_t)findings->ticks, "stops", (json_int_t)findings->stops, "processes",
         (json_int_t)findings->processes, "orphans", (json_int_t)findings->orphans, "seed",
@@ -170,7 +179,7 @@ static void terminal_give_back(struct terminal *terminal)
 
 static int run(const struct cli_args *args)
 {
-    struct box_options box = {0};
+    CLEANUP(box_cli_done) struct box_options box = {0};
     static struct box_findings findings;
     struct err err = {0};
     CLEANUP(buf_done) struct buf text = {0};
@@ -197,7 +206,7 @@ static int run(const struct cli_args *args)
     } else {
         add_findings(&text, &findings, &box);
         if (!cli_flag(args, "quiet") || text.length)
-            add_closing(&text, &findings, code);
+            add_closing(&text, &findings, code, box.record);
     }
     (void)fputs(buf_text(&text), stderr);
     return code;

@@ -174,7 +174,7 @@ static int verify_in(const struct cli_args *args, const struct box_options *box,
 
 static int verify(const struct cli_args *args)
 {
-    struct box_options box = {0};
+    CLEANUP(box_cli_done) struct box_options box = {0};
     struct err err = {0};
     uint64_t runs = 2;
     const char *text = cli_value(args, "runs");

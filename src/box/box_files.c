@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* box_files: the view of src/fs in the life of a box: entered by init, its store handed to the
+ * supervisor, its changes gathered when the guests are gone; and directory renames that the kernel's
+ * overlay refuses. */
+#include "box/box_files.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/when.h"
+#include "box/policy.h"
+#include "fs/fs.h"
+#include "fs/fs_blobs.h"
+#include "fs/fs_bundle.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int send_store(int socket, int store)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof store)];
+        struct cmsghdr align;
+    } control = {{0}};
+    char byte = 's';
+    struct iovec bytes = {&byte, 1};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+
+    if (store >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+        *head = (struct cmsghdr){CMSG_LEN(sizeof store), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(head), &store, sizeof store);
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+int box_files_enter(const struct box *box, int socket, struct err *err)
+{
+    struct fs_options options = box->options->fs;
+    CLEANUP(fd_close) int store = -1;
+
+    options.userns = !fs_is_real_root();
+    int r = fs_view_enter(&options, &store, err);
+    if (r < 0)
+        return r;
+    /* For the files of special.c. */
+    if (mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+              "size=16m,mode=755") < 0)
+        return err_set(err, -errno, "mount over /proc/driver: %m");
+    r = send_store(socket, store);
+    return r < 0 ? err_set(err, r, "hand over the store: %s", strerror(-r)) : 0;
+}
+
+int box_files_receive(struct box *box, const struct msghdr *message)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR((struct msghdr *)message, c))
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+            memcpy(&box->store_fd, CMSG_DATA(c), sizeof box->store_fd);
+    return 0;
+}
+
+/* Where the changes of a run without --record are kept for `vitro diff`: outside of any worktree. */
+char *box_last_bundle(const char *worktree)
+{
+    CLEANUP(mem_free) char *real = realpath(worktree ? worktree : ".", NULL);
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    struct hash hash = hash_of(real ? real : "", real ? strlen(real) : 0);
+    struct hash_text name = hash_to_text(&hash);
+
+    name.text[16] = '\0';
+    if (state && *state)
+        return mem_format("%s/vitro/last/%s", state, name.text);
+    return mem_format("%s/.local/state/vitro/last/%s", home && *home ? home : "/tmp", name.text);
+}
+
+static void tape_changes(struct box *box, const struct fs_changes *changes)
+{
+    static const enum tape_kind kinds[] = {TAPE_FILE_WRITE, TAPE_FILE_DELETE, TAPE_FILE_RENAME};
+
+    for (size_t i = 0; box->tape && i < changes->count; i++) {
+        const struct fs_change *change = &changes->items[i];
+        CLEANUP(buf_done) struct buf members = {0};
+        struct hash_text hash = hash_to_text(&change->after.hash);
+        unsigned kind = change->from ? 2 : change->after.type == FS_NONE ? 1 : 0;
+        if (change->outside)
+            continue;
+        if (kind != 1)
+            buf_addf(&members, "\"content_hash\":\"%s\",", hash.text);
+        if (kind == 2) {
+            buf_adds(&members, "\"from\":");
+            json_add_string(&members, change->from, strlen(change->from));
+            buf_addc(&members, ',');
+        }
+        if (kind == 0)
+            buf_addf(&members, "\"len_bytes\":%llu,\"mode\":\"%o\",",
+                     (unsigned long long)change->after.size, change->after.mode);
+        buf_adds(&members, "\"path\":");
+        json_add_string(&members, change->path, strlen(change->path));
+        tape_event(box, NULL, 1, kinds[kind], "%s", members.data);
+    }
+}
+
+static void count_changes(const struct fs_changes *changes, struct box_findings *findings)
+{
+    for (size_t i = 0; i < changes->count; i++)
+        if (changes->items[i].outside)
+            findings->files_outside++;
+        else
+            findings->files_changed++;
+}
+
+int box_files_gather(struct box *box, struct err *err)
+{
+    CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
+    CLEANUP(fs_blobs_free) struct fs_blobs *blobs = NULL;
+    struct fs_usage usage;
+
+    if (box->store_fd < 0)
+        return 0;
+    const char *record = box->options->record;
+    CLEANUP(mem_free) char *last = record ? NULL : box_last_bundle(box->options->fs.worktree);
+    if (!record) {
+        (void)dir_remove_all(last, NULL);
+        if (dir_make_all(last, NULL) < 0)
+            return 0; /* no home to keep it in: the changes are discarded, as they are by default */
+    }
+    int r = fs_bundle_begin(record ? record : last, &blobs, err);
+    if (r == 0)
+        r = fs_gather(box->store_fd, blobs, &changes, err);
+    if (r == 0)
+        r = fs_bundle_write(record ? record : last, changes, err);
+    if (r < 0)
+        return err_wrap(err, "keep what the run changed");
+    tape_changes(box, changes);
+    count_changes(changes, box->findings);
+    if (fs_store_usage(box->store_fd, &usage, err) == 0 && usage.full)
+        leak_note(box, "the memory for what guests write was full (--size-limit)");
+    return 0;
+}
+
+void box_files_done(struct box *box)
+{
+    fd_close(take_fd(&box->store_fd));
+}
+
+/* ---- rename -------------------------------------------------------------------------------- */
+
+static int open_base(const struct task *task, int directory)
+{
+    char path[48];
+
+    if (directory == AT_FDCWD)
+        (void)snprintf(path, sizeof path, "/proc/%d/cwd", task->tid);
+    else
+        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, directory);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* In a process of its own, which joins the guest's mount namespace. */
+static int rename_there(struct task *task, const int directories[2], char paths[2][4096],
+                        unsigned flags)
+{
+    char path[48];
+    int status = 0, bases[2] = {open_base(task, directories[0]), open_base(task, directories[1])};
+
+    (void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", task->tid);
+    int namespace = open(path, O_RDONLY | O_CLOEXEC);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setns(namespace, CLONE_NEWNS) < 0)
+            _exit(EXDEV);
+        _exit(-fs_rename_dir(bases[0], paths[0], bases[1], paths[1], flags));
+    }
+    fd_close(namespace);
+    fd_close(bases[0]);
+    fd_close(bases[1]);
+    if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+        return -EXDEV;
+    return -WEXITSTATUS(status);
+}
+
+static void rename_exit(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    bool at = task->note[0] != SYS_rename;
+    const int directories[2] = {at ? (int)regs->rdi : AT_FDCWD, at ? (int)regs->rdx : AT_FDCWD};
+    char paths[2][4096];
+
+    (void)box;
+    task->on_exit = NULL;
+    if ((long)regs->rax != -EXDEV ||
+        guest_read_text(task, at ? regs->rsi : regs->rdi, paths[0], sizeof paths[0]) < 0 ||
+        guest_read_text(task, at ? regs->r10 : regs->rsi, paths[1], sizeof paths[1]) < 0)
+        return;
+    unsigned flags = task->note[0] == SYS_renameat2 ? (unsigned)regs->r8 : 0;
+    regs->rax = (unsigned long long)rename_there(task, directories, paths, flags);
+    task_set_regs(task);
+}
+
+/* As real root the kernel redirects directories itself. */
+enum verdict sys_rename(struct box *box, struct task *task)
+{
+    if (box->store_fd < 0 || fs_is_real_root())
+        return VERDICT_GO;
+    task->note[0] = task_regs(task)->orig_rax;
+    task->on_exit = rename_exit;
+    return VERDICT_EXIT;
+}
