@@ -47,25 +47,19 @@ const char *vitro_overlay_error(const struct vitro_overlay *overlay)
     return overlay->err.text;
 }
 
-/* A failed call in words; returns the code. */
-static int failed(struct vitro_overlay *overlay, int r, const char *verb, const char *path)
+int overlay_failed(struct vitro_overlay *overlay, int r, const char *verb, const char *path)
 {
     return err_set(&overlay->err, r, "%s '%s': %s", verb, path, strerror(-r));
 }
 
-/* A path, resolved and looked up. */
-struct target {
-    char *path; /* owned */
-    struct overlay_spot spot;
-};
-
-static void target_done_cleanup(struct target *target)
+void overlay_target_done(struct overlay_target *target)
 {
     free(target->path);
     overlay_spot_done(&target->spot);
 }
 
-static int find(struct vitro_overlay *overlay, const char *path, bool follow, struct target *ret)
+int overlay_find(struct vitro_overlay *overlay, const char *path, bool follow,
+                 struct overlay_target *ret)
 {
     int r = overlay_resolve(overlay, path, follow, &ret->path);
 
@@ -74,11 +68,10 @@ static int find(struct vitro_overlay *overlay, const char *path, bool follow, st
     return r;
 }
 
-/* The same for something that must be there. */
-static int find_there(struct vitro_overlay *overlay, const char *path, bool follow,
-                      struct target *ret)
+int overlay_find_there(struct vitro_overlay *overlay, const char *path, bool follow,
+                       struct overlay_target *ret)
 {
-    int r = find(overlay, path, follow, ret);
+    int r = overlay_find(overlay, path, follow, ret);
 
     return r < 0 ? r : ret->spot.type == FS_NONE ? -ENOENT : 0;
 }
@@ -99,7 +92,7 @@ static int parent_of(struct vitro_overlay *overlay, const char *path, struct ove
     return overlay_make_dir(overlay, directory, ret);
 }
 
-static bool ends_in_slash(const char *path)
+bool overlay_ends_in_slash(const char *path)
 {
     return *path && path[strlen(path) - 1] == '/';
 }
@@ -107,18 +100,18 @@ static bool ends_in_slash(const char *path)
 int vitro_overlay_read(struct vitro_overlay *overlay, const char *path, char **ret_bytes,
                        size_t *ret_length)
 {
-    CLEANUP(target_done) struct target target = {0};
+    CLEANUP(overlay_target_done) struct overlay_target target = {0};
     CLEANUP(buf_done) struct buf bytes = {0};
-    int r = find_there(overlay, path, true, &target);
+    int r = overlay_find_there(overlay, path, true, &target);
 
     if (r == 0 && target.spot.type != FS_FILE)
         r = target.spot.type == FS_DIR ? -EISDIR : -EINVAL;
-    if (r == 0 && ends_in_slash(path))
+    if (r == 0 && overlay_ends_in_slash(path))
         r = -ENOTDIR;
     if (r == 0)
         r = overlay_load(overlay, &target.spot, &bytes);
     if (r < 0)
-        return failed(overlay, r, "read", path);
+        return overlay_failed(overlay, r, "read", path);
     *ret_length = bytes.length;
     *ret_bytes = buf_take(&bytes);
     return 0;
@@ -142,13 +135,13 @@ static int place(struct vitro_overlay *overlay, const char *path, struct overlay
 static int write_file(struct vitro_overlay *overlay, const char *path, const void *bytes,
                       size_t length, bool append)
 {
-    CLEANUP(target_done) struct target target = {0};
+    CLEANUP(overlay_target_done) struct overlay_target target = {0};
     CLEANUP(buf_done) struct buf content = {0};
-    int r = find(overlay, path, true, &target);
+    int r = overlay_find(overlay, path, true, &target);
 
     if (r < 0)
         return r;
-    if (target.spot.type == FS_DIR || ends_in_slash(path))
+    if (target.spot.type == FS_DIR || overlay_ends_in_slash(path))
         return target.spot.type == FS_FILE ? -ENOTDIR : -EISDIR;
     if (target.spot.type != FS_NONE && target.spot.type != FS_FILE)
         return -EINVAL;
@@ -169,7 +162,7 @@ int vitro_overlay_write(struct vitro_overlay *overlay, const char *path, const v
 {
     int r = write_file(overlay, path, bytes, length, false);
 
-    return r < 0 ? failed(overlay, r, "write", path) : 0;
+    return r < 0 ? overlay_failed(overlay, r, "write", path) : 0;
 }
 
 int vitro_overlay_append(struct vitro_overlay *overlay, const char *path, const void *bytes,
@@ -177,7 +170,7 @@ int vitro_overlay_append(struct vitro_overlay *overlay, const char *path, const 
 {
     int r = write_file(overlay, path, bytes, length, true);
 
-    return r < 0 ? failed(overlay, r, "append to", path) : 0;
+    return r < 0 ? overlay_failed(overlay, r, "append to", path) : 0;
 }
 
 int vitro_overlay_copy(struct vitro_overlay *overlay, const char *from, const char *to,
@@ -202,12 +195,12 @@ int vitro_overlay_copy(struct vitro_overlay *overlay, const char *from, const ch
 
 int vitro_overlay_exists(struct vitro_overlay *overlay, const char *path)
 {
-    CLEANUP(target_done) struct target target = {0};
-    int r = find_there(overlay, path, true, &target);
+    CLEANUP(overlay_target_done) struct overlay_target target = {0};
+    int r = overlay_find_there(overlay, path, true, &target);
 
     if (r == -ENOENT || r == -ENOTDIR)
         return 0;
-    return r < 0 ? failed(overlay, r, "look at", path) : 1;
+    return r < 0 ? overlay_failed(overlay, r, "look at", path) : 1;
 }
 
 /* Takes a path away: a whiteout where there is something real below, else nothing at all. */
@@ -228,15 +221,15 @@ static int take_away(struct vitro_overlay *overlay, const char *path)
 
 static int remove_path(struct vitro_overlay *overlay, const char *path, bool all)
 {
-    CLEANUP(target_done) struct target target = {0};
+    CLEANUP(overlay_target_done) struct overlay_target target = {0};
     CLEANUP(fs_names_done) struct fs_names names = {0};
-    int r = find_there(overlay, path, false, &target);
+    int r = overlay_find_there(overlay, path, false, &target);
 
     if (r < 0)
         return r;
     if (!*target.path)
         return -EBUSY;
-    if (ends_in_slash(path) && target.spot.type != FS_DIR)
+    if (overlay_ends_in_slash(path) && target.spot.type != FS_DIR)
         return -ENOTDIR;
     if (target.spot.type == FS_DIR && !all)
         r = overlay_list(overlay, &target.spot, &names);
@@ -251,20 +244,20 @@ int vitro_overlay_remove(struct vitro_overlay *overlay, const char *path)
 {
     int r = remove_path(overlay, path, false);
 
-    return r < 0 ? failed(overlay, r, "remove", path) : 0;
+    return r < 0 ? overlay_failed(overlay, r, "remove", path) : 0;
 }
 
 int vitro_overlay_remove_all(struct vitro_overlay *overlay, const char *path)
 {
     int r = remove_path(overlay, path, true);
 
-    return r < 0 ? failed(overlay, r, "remove", path) : 0;
+    return r < 0 ? overlay_failed(overlay, r, "remove", path) : 0;
 }
 
 static int make_directory(struct vitro_overlay *overlay, const char *path, unsigned mode)
 {
-    CLEANUP(target_done) struct target target = {0};
-    int r = find(overlay, path, false, &target);
+    CLEANUP(overlay_target_done) struct overlay_target target = {0};
+    int r = overlay_find(overlay, path, false, &target);
 
     if (r < 0)
         return r;
@@ -279,7 +272,7 @@ int vitro_overlay_mkdir(struct vitro_overlay *overlay, const char *path, unsigne
 {
     int r = make_directory(overlay, path, mode);
 
-    return r < 0 ? failed(overlay, r, "mkdir", path) : 0;
+    return r < 0 ? overlay_failed(overlay, r, "mkdir", path) : 0;
 }
 
 static int make_directories(struct vitro_overlay *overlay, const char *path, unsigned mode)
@@ -289,9 +282,9 @@ static int make_directories(struct vitro_overlay *overlay, const char *path, uns
     for (const char *end = path + (*path == '/'); *end;) {
         end = strchrnul(end, '/');
         CLEANUP(mem_free) char *part = mem_dupn(path, (size_t)(end - path));
-        CLEANUP(target_done) struct target target = {0};
+        CLEANUP(overlay_target_done) struct overlay_target target = {0};
         end += *end == '/';
-        int r = find(overlay, part, true, &target);
+        int r = overlay_find(overlay, part, true, &target);
         if (r == -EXDEV && *path == '/' && strncmp(overlay->worktree, part, strlen(part)) == 0)
             continue; /* still on the way to the worktree */
         if (r == 0 && target.spot.type == FS_NONE)
@@ -308,13 +301,13 @@ int vitro_overlay_mkdir_all(struct vitro_overlay *overlay, const char *path, uns
 {
     int r = make_directories(overlay, path, mode);
 
-    return r < 0 ? failed(overlay, r, "mkdir", path) : 0;
+    return r < 0 ? overlay_failed(overlay, r, "mkdir", path) : 0;
 }
 
 static int make_symlink(struct vitro_overlay *overlay, const char *link_target, const char *path)
 {
-    CLEANUP(target_done) struct target target = {0};
-    int r = find(overlay, path, false, &target);
+    CLEANUP(overlay_target_done) struct overlay_target target = {0};
+    int r = overlay_find(overlay, path, false, &target);
 
     if (r < 0)
         return r;
@@ -331,14 +324,14 @@ int vitro_overlay_symlink(struct vitro_overlay *overlay, const char *target, con
 {
     int r = make_symlink(overlay, target, path);
 
-    return r < 0 ? failed(overlay, r, "symlink", path) : 0;
+    return r < 0 ? overlay_failed(overlay, r, "symlink", path) : 0;
 }
 
 static int change_mode(struct vitro_overlay *overlay, const char *path, unsigned mode)
 {
-    CLEANUP(target_done) struct target target = {0};
+    CLEANUP(overlay_target_done) struct overlay_target target = {0};
     struct overlay_node *node;
-    int r = find_there(overlay, path, true, &target);
+    int r = overlay_find_there(overlay, path, true, &target);
 
     if (r < 0)
         return r;
@@ -365,84 +358,5 @@ int vitro_overlay_chmod(struct vitro_overlay *overlay, const char *path, unsigne
 {
     int r = change_mode(overlay, path, mode);
 
-    return r < 0 ? failed(overlay, r, "chmod", path) : 0;
-}
-
-static enum vitro_file_type public_type(enum fs_type type)
-{
-    switch (type) {
-    case FS_FILE:
-        return VITRO_FILE;
-    case FS_DIR:
-        return VITRO_DIR;
-    case FS_SYMLINK:
-        return VITRO_SYMLINK;
-    case FS_NONE:
-    case FS_FIFO:
-    case FS_SOCKET:
-    case FS_DEVICE:
-        break;
-    }
-    return VITRO_OTHER;
-}
-
-static int stat_path(struct vitro_overlay *overlay, const char *path, bool follow,
-                     struct vitro_overlay_stat *ret)
-{
-    CLEANUP(target_done) struct target target = {0};
-    int r = find_there(overlay, path, follow, &target);
-
-    if (r == 0 && ends_in_slash(path) && target.spot.type != FS_DIR)
-        r = -ENOTDIR;
-    if (r < 0)
-        return failed(overlay, r, "stat", path);
-    *ret = (struct vitro_overlay_stat){public_type(target.spot.type), target.spot.mode,
-                                       target.spot.size, target.spot.node && *target.path};
-    return 0;
-}
-
-int vitro_overlay_stat(struct vitro_overlay *overlay, const char *path,
-                       struct vitro_overlay_stat *ret)
-{
-    return stat_path(overlay, path, true, ret);
-}
-
-int vitro_overlay_lstat(struct vitro_overlay *overlay, const char *path,
-                        struct vitro_overlay_stat *ret)
-{
-    return stat_path(overlay, path, false, ret);
-}
-
-void vitro_overlay_entries_free(struct vitro_overlay_entry *entries, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(entries[i].name);
-    free(entries);
-}
-
-int vitro_overlay_read_dir(struct vitro_overlay *overlay, const char *path,
-                           struct vitro_overlay_entry **ret, size_t *ret_count)
-{
-    CLEANUP(target_done) struct target target = {0};
-    CLEANUP(fs_names_done) struct fs_names names = {0};
-    int r = find_there(overlay, path, true, &target);
-
-    if (r == 0 && target.spot.type != FS_DIR)
-        r = -ENOTDIR;
-    if (r == 0)
-        r = overlay_list(overlay, &target.spot, &names);
-    if (r < 0)
-        return failed(overlay, r, "list", path);
-    struct vitro_overlay_entry *entries = mem_alloc((names.count + 1) * sizeof *entries);
-    for (size_t i = 0; i < names.count; i++) {
-        CLEANUP(mem_free) char *child = *target.path
-                                            ? mem_format("%s/%s", target.path, names.items[i])
-                                            : mem_dup(names.items[i]);
-        CLEANUP(overlay_spot_done) struct overlay_spot spot = {0};
-        (void)overlay_look(overlay, child, &spot);
-        entries[i] = (struct vitro_overlay_entry){mem_dup(names.items[i]), public_type(spot.type)};
-    }
-    *ret = entries;
-    *ret_count = names.count;
-    return 0;
+    return r < 0 ? overlay_failed(overlay, r, "chmod", path) : 0;
 }

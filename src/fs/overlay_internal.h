@@ -74,3 +74,24 @@ int overlay_resolve(struct vitro_overlay *overlay, const char *path, bool follow
 /* overlay_changes.c: remembers what a path is now, and all below it, unless it was touched before.
  */
 int overlay_touch(struct vitro_overlay *overlay, const char *path);
+
+/* overlay.c: a path as the caller wrote it, resolved and looked up. */
+struct overlay_target {
+    char *path; /* owned */
+    struct overlay_spot spot;
+};
+
+void overlay_target_done(struct overlay_target *target);
+static inline __attribute__((unused)) void
+overlay_target_done_cleanup(struct overlay_target *target)
+{
+    overlay_target_done(target);
+}
+int overlay_find(struct vitro_overlay *overlay, const char *path, bool follow,
+                 struct overlay_target *ret);
+/* The same for something that must be there. */
+int overlay_find_there(struct vitro_overlay *overlay, const char *path, bool follow,
+                       struct overlay_target *ret);
+bool overlay_ends_in_slash(const char *path);
+/* Keeps a failed call in words; returns the code. */
+int overlay_failed(struct vitro_overlay *overlay, int r, const char *verb, const char *path);
