@@ -2,6 +2,7 @@
 /* vitro run: a program in a box. The program owns standard output; what we have to say goes to
  * standard error, in one closing line and only as much before it as something is wrong. */
 #include "cli/box_cli.h"
+#include "cli/changes_cli.h"
 #include "box/control.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -177,6 +178,24 @@ static void terminal_give_back(struct terminal *terminal)
     (void)close(terminal->fd);
 }
 
+/* --diff and --apply, when the run went well. */
+static int keep_changes(const struct cli_args *args, const struct box_options *box,
+                        const struct box_findings *findings)
+{
+    CLEANUP(mem_free) char *bundle =
+        box->record ? mem_dup(box->record) : box_last_bundle(box->fs.worktree);
+    struct err err = {0};
+    bool any;
+
+    if (box->fs.mode != FS_OVERLAY || !(findings->files_changed + findings->files_outside))
+        return EXIT_CLEAN;
+    if (cli_flag(args, "diff") && changes_print(bundle, &(struct changes_view){0}, &any, &err) < 0)
+        return cli_fail(EXIT_TROUBLE, &err);
+    if (cli_value(args, "apply") && changes_apply(bundle, NULL, false, false, &err) < 0)
+        return cli_fail(EXIT_TROUBLE, &err);
+    return EXIT_CLEAN;
+}
+
 static int run(const struct cli_args *args)
 {
     CLEANUP(box_cli_done) struct box_options box = {0};
@@ -194,6 +213,9 @@ static int run(const struct cli_args *args)
     if (box.record && getenv("CI") && *getenv("CI") && !cli_flag(args, "record-in-ci"))
         return cli_usage(&command_run, "recording is refused while CI is set\n"
                                        "hint: --record-in-ci allows it");
+    if (cli_value(args, "apply") && strcmp(cli_value(args, "apply"), "on-success") != 0)
+        return cli_usage(&command_run, "--apply '%s' is not known\nhint: write --apply on-success",
+                         cli_value(args, "apply"));
     struct terminal terminal = terminal_take();
     box.foreground = terminal.fd >= 0;
     int r = box_run(&box, &findings, &err);
@@ -209,5 +231,5 @@ static int run(const struct cli_args *args)
             add_closing(&text, &findings, code, box.record);
     }
     (void)fputs(buf_text(&text), stderr);
-    return code;
+    return code ? code : keep_changes(args, &box, &findings);
 }
