@@ -118,6 +118,16 @@ static void count_changes(const struct fs_changes *changes, struct box_findings 
             findings->files_changed++;
 }
 
+/* Most runs change nothing, and making directories on a disk takes longer than they do. */
+static int changes_anything(struct box *box, struct err *err)
+{
+    CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
+    CLEANUP(fs_blobs_free) struct fs_blobs *nowhere = fs_blobs_nowhere();
+    int r = fs_gather(box->store_fd, nowhere, &changes, err);
+
+    return r < 0 ? err_wrap(err, "look at what the run changed") : changes->count > 0;
+}
+
 int box_files_gather(struct box *box, struct err *err)
 {
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
@@ -129,7 +139,12 @@ int box_files_gather(struct box *box, struct err *err)
     const char *record = box->options->record;
     CLEANUP(mem_free) char *last = record ? NULL : box_last_bundle(box->options->fs.worktree);
     if (!record) {
+        int any = changes_anything(box, err);
+        if (any < 0)
+            return any;
         (void)dir_remove_all(last, NULL);
+        if (!any)
+            return 0;
         if (dir_make_all(last, NULL) < 0)
             return 0; /* no home to keep it in: the changes are discarded, as they are by default */
     }
