@@ -298,8 +298,8 @@ static bool emulate_tsc(struct box *box, struct task *task)
     return true;
 }
 
-/* Ctrl-C is the program's. The second one within a second is for the box, unless a line editor is at
- * work, where pressing it again and again is ordinary. One press reaches every process of the
+/* Ctrl-C is the program's. The second one within a second is for the box, unless a line editor is
+ * at work, where pressing it again and again is ordinary. One press reaches every process of the
  * foreground: what comes close together is one. */
 static void interrupt_pressed(struct box *box)
 {

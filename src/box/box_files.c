@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* box_files: the view of src/fs in the life of a box: entered by init, its store handed to the
- * supervisor, its changes gathered when the guests are gone; and directory renames that the kernel's
- * overlay refuses. */
+ * supervisor, its changes gathered when the guests are gone; and directory renames that the
+ * kernel's overlay refuses. */
 #include "box/box_files.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -62,13 +62,15 @@ int box_files_enter(const struct box *box, int socket, struct err *err)
 
 int box_files_receive(struct box *box, const struct msghdr *message)
 {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR((struct msghdr *)message, c))
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c;
+         c = CMSG_NXTHDR((struct msghdr *)message, c))
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
             memcpy(&box->store_fd, CMSG_DATA(c), sizeof box->store_fd);
     return 0;
 }
 
-/* Where the changes of a run without --record are kept for `vitro diff`: outside of any worktree. */
+/* Where the changes of a run without --record are kept for `vitro diff`: outside of any worktree.
+ */
 char *box_last_bundle(const char *worktree)
 {
     CLEANUP(mem_free) char *real = realpath(worktree ? worktree : ".", NULL);

@@ -163,9 +163,9 @@ struct box {
     struct vtimer *timerfds; /* sys_timer.c */
     struct file_times *times;
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
-    struct random_pipe *random_pipes; /* special.c */
+    struct random_pipe *random_pipes;       /* special.c */
     uint64_t specials_made;
-    int store_fd;                     /* what guests write, box_files.c; -1 without a view */
+    int store_fd;         /* what guests write, box_files.c; -1 without a view */
     int root_fd;          /* the box's root directory; -1 until its first exec */
     struct stat outside;  /* standard input, as the caller gave it */
     bool program_started; /* its exec succeeded */

@@ -38,7 +38,7 @@ struct box_options {
     uint64_t timeout_ns;  /* real; 0: ten minutes */
     uint64_t max_steps;   /* stops; 0: none */
     unsigned max_procs;   /* processes at once; 0: 4096 */
-    struct fs_options fs;    /* userns is filled in by the box */
+    struct fs_options fs; /* userns is filled in by the box */
     const char *record;   /* bundle to write; NULL: none */
     const char *control;  /* path of the control socket; NULL: none */
     int stdio[3];         /* 0: inherit; else an fd that becomes 0, 1, 2 */
@@ -76,7 +76,7 @@ struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
     struct box_leak leaks[BOX_LEAKS_MAX];
     uint64_t orphans;
     uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
-    char notes[2048];        /* lines worth telling, whatever the outcome */
+    char notes[2048];                      /* lines worth telling, whatever the outcome */
     char text[BOX_TEXT_MAX]; /* why it ended, or what is blocked on what; "" when it just ended */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A TCP receiver delays its acknowledgement by some 40 ms of real time, and a sender with little to
- * say waits for it. While that timer runs in the kernel, everybody in the box is blocked and the clock
- * would jump. The routes of the loopback get the quickack metric, which switches the delay off. */
+ * say waits for it. While that timer runs in the kernel, everybody in the box is blocked and the
+ * clock would jump. The routes of the loopback get the quickack metric, which switches the delay
+ * off. */
 #include "box/loopback.h"
 #include "base/fd.h"
 #include <arpa/inet.h>
@@ -38,11 +39,15 @@ static void set_quickack(int fd, int family, const char *address, unsigned char 
         uint32_t value;
     } metric = {{RTA_LENGTH(4), RTAX_QUICKACK}, 1};
     struct route_request request = {
-        .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)), .nlmsg_type = RTM_NEWROUTE,
+        .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
+                   .nlmsg_type = RTM_NEWROUTE,
                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_REPLACE | NLM_F_CREATE},
-        .route = {.rtm_family = (unsigned char)family, .rtm_dst_len = bits,
-                  .rtm_table = RT_TABLE_LOCAL, .rtm_protocol = RTPROT_KERNEL,
-                  .rtm_scope = RT_SCOPE_HOST, .rtm_type = RTN_LOCAL},
+        .route = {.rtm_family = (unsigned char)family,
+                  .rtm_dst_len = bits,
+                  .rtm_table = RT_TABLE_LOCAL,
+                  .rtm_protocol = RTPROT_KERNEL,
+                  .rtm_scope = RT_SCOPE_HOST,
+                  .rtm_type = RTN_LOCAL},
     };
     unsigned char destination[16], source[4];
     unsigned index = if_nametoindex("lo");

@@ -84,8 +84,11 @@ static void failure_to_outcome(int r, const struct err *err, struct box_findings
 static void supervise(const struct box_options *options, const sigset_t *mask,
                       struct box_findings *findings)
 {
-    struct box box = {
-        .options = options, .findings = findings, .init_socket = -1, .store_fd = -1, .caller_mask = *mask};
+    struct box box = {.options = options,
+                      .findings = findings,
+                      .init_socket = -1,
+                      .store_fd = -1,
+                      .caller_mask = *mask};
     struct err err = {0};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

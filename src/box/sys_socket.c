@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_socket: SO_RCVTIMEO and SO_SNDTIMEO on the virtual clock.
  *
- * Such a timeout makes plain read, recv, accept, connect and send timed calls, which are otherwise let
- * through. So the kernel's own timeout is never set; it is kept here, by the socket's inode, and a
- * process that has set one is from then on stopped at every call it makes (PTRACE_SYSCALL instead of
- * PTRACE_CONT): rare enough to be slow. */
+ * Such a timeout makes plain read, recv, accept, connect and send timed calls, which are otherwise
+ * let through. So the kernel's own timeout is never set; it is kept here, by the socket's inode,
+ * and a process that has set one is from then on stopped at every call it makes (PTRACE_SYSCALL
+ * instead of PTRACE_CONT): rare enough to be slow. */
 #include "box/policy.h"
 #include "base/when.h"
 #include <errno.h>

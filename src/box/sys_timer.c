@@ -500,8 +500,8 @@ static bool is_held(struct box *box, const struct vtimer *timer)
     return false;
 }
 
-/* A periodic timerfd that nobody has any more must not keep the clock moving. Looked at when it would
- * fire for the second time, and then now and again. */
+/* A periodic timerfd that nobody has any more must not keep the clock moving. Looked at when it
+ * would fire for the second time, and then now and again. */
 bool timers_collect(struct box *box, struct deadline *first)
 {
     struct vtimer *timer = (struct vtimer *)first;

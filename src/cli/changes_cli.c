@@ -96,7 +96,8 @@ int changes_print(const char *bundle, const struct changes_view *view, bool *ret
     return 0;
 }
 
-int changes_apply(const char *bundle, const char *worktree, bool dry_run, bool json, struct err *err)
+int changes_apply(const char *bundle, const char *worktree, bool dry_run, bool json,
+                  struct err *err)
 {
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
     CLEANUP(fs_blobs_free) struct fs_blobs *blobs = NULL;
@@ -111,8 +112,9 @@ int changes_apply(const char *bundle, const char *worktree, bool dry_run, bool j
     if (report.recovered)
         (void)fputs("vitro: an apply that was interrupted has been undone first\n", stderr);
     if (json) {
-        printf("{\"applied\":%zu,\"dry_run\":%s,\"outside\":%zu,\"recovered\":%s}\n", report.applied,
-               dry_run ? "true" : "false", report.outside, report.recovered ? "true" : "false");
+        printf("{\"applied\":%zu,\"dry_run\":%s,\"outside\":%zu,\"recovered\":%s}\n",
+               report.applied, dry_run ? "true" : "false", report.outside,
+               report.recovered ? "true" : "false");
         return 0;
     }
     printf("%zu %s %s\n", report.applied, report.applied == 1 ? "change" : "changes",

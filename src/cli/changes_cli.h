@@ -11,6 +11,7 @@ struct changes_view {
 int changes_print(const char *bundle, const struct changes_view *view, bool *ret_any,
                   struct err *err);
 /* Applies a bundle to its worktree, or to `worktree`, and says so. -ESTALE for a conflict. */
-int changes_apply(const char *bundle, const char *worktree, bool dry_run, bool json, struct err *err);
+int changes_apply(const char *bundle, const char *worktree, bool dry_run, bool json,
+                  struct err *err);
 /* The bundle a verb means: its operand, or the last run of the current directory. Returns owned. */
 char *changes_bundle(const struct cli_args *args);

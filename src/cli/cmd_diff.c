@@ -20,7 +20,8 @@ static const char *const examples[] = {
 
 static int diff_run(const struct cli_args *args)
 {
-    const struct changes_view view = {cli_flag(args, "all"), cli_flag(args, "stat"), cli_json(args)};
+    const struct changes_view view = {cli_flag(args, "all"), cli_flag(args, "stat"),
+                                      cli_json(args)};
     CLEANUP(mem_free) char *bundle = changes_bundle(args);
     struct err err = {0};
     bool any = false;

@@ -129,12 +129,12 @@ static void add_json(struct buf *buf, const struct box_findings *findings, int c
                                                (json_int_t)findings->leaks[i].count, "process",
                                                findings->leaks[i].process));
     CLEANUP(json_free) json_t *all = json_pack(
-        "{s:i, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:O, s:s, s:s}", "exit_code", code,
-        "outcome", outcome_word(findings, code), "virtual_ns", (json_int_t)findings->virtual_ns,
-        "files_changed", (json_int_t)findings->files_changed, "files_outside",
-        (json_int_t)findings->files_outside,
-        "real_seconds", (double)findings->real_ns / 1e9, "jumps", (json_int_t)findings->jumps,
-        "ticks", (json_int_t)findings->ticks, "stops", (json_int_t)findings->stops, "processes",
+        "{s:i, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:O, s:s, s:s}", "exit_code",
+        code, "outcome", outcome_word(findings, code), "virtual_ns",
+        (json_int_t)findings->virtual_ns, "files_changed", (json_int_t)findings->files_changed,
+        "files_outside", (json_int_t)findings->files_outside, "real_seconds",
+        (double)findings->real_ns / 1e9, "jumps", (json_int_t)findings->jumps, "ticks",
+        (json_int_t)findings->ticks, "stops", (json_int_t)findings->stops, "processes",
         (json_int_t)findings->processes, "orphans", (json_int_t)findings->orphans, "seed",
         (json_int_t)findings->seed, "leaks", leaks, "notes", findings->notes, "text",
         findings->text);

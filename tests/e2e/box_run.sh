@@ -96,7 +96,7 @@ test_that "a manual clock moves by command, from deadline to deadline" '
 
 test_that "nothing is left when the caller is killed" '
     mkfifo ready
-    "$VITRO" run --clock 2026-01-01,manual --control "$PWD/box" -- sh -c "echo up >ready; sleep 987654321 & sleep 987654321" >/dev/null 2>&1 &
+    "$VITRO" run --fs real --clock 2026-01-01,manual --control "$PWD/box" -- sh -c "echo up >ready; sleep 987654321 & sleep 987654321" >/dev/null 2>&1 &
     box=$!
     read line <ready
     supervisor=$(cat /proc/$box/task/$box/children)

@@ -1,0 +1,71 @@
+# vitro run and files: nothing reaches the disk, everything is shown, and a person may keep it.
+. "$TOP/tests/lib/tap.sh"
+export HOME=$tap_dir/home XDG_STATE_HOME=$tap_dir/state
+mkdir -p "$HOME"
+
+tree() { (cd "$1" && find . -path ./.git -prune -o -printf "%p %m %y %l\n" -type f -exec sha256sum {} + | sort); }
+repo() { # repo DIR: a checkout with a README
+    git init -q "$1"; (cd "$1"; printf "one\ntwo\n" >README.md; mkdir src; echo int >src/a.c; git add -A
+        git -c user.name=a -c user.email=b commit -qm first)
+}
+
+test_that "a run leaves the checkout as it was, and the diff tells all of it" '
+    repo one; cp -a one two; cp -a one three; tree one >before
+    cd one
+    run "$VITRO" run -- sh -c "mkdir a; touch a/f; mv a b; rm README.md; mv src lib; echo 1 >>lib/a.c; ln -s lib link; chmod +x lib/a.c"
+    status_is 0; err_has "(vitro diff)"
+    tree . >../after; same ../before ../after
+    "$VITRO" diff >../patch 2>/dev/null
+    grep -q "deleted file mode" ../patch && grep -q "b/f" ../patch || fail "the patch lacks something"
+    (cd ../two && git apply ../patch)
+    run "$VITRO" apply --worktree ../three; status_is 0
+    (cd ../two && find . -name .git -prune -o -type f -print | sort | xargs sha256sum) >../x
+    (cd ../three && find . -name .git -prune -o -type f -print | sort | xargs sha256sum) >../y
+    same ../x ../y
+    [ ! -e ../three/src ] && [ -L ../three/link ] && [ -x ../three/lib/a.c ] || fail "three is not right"'
+
+test_that "removing everything is harmless" '
+    mkdir keep; echo 1 >keep/f; echo 2 >"$HOME/precious"
+    run "$VITRO" run -- sh -c "rm -rf ~ /tmp/* keep ./* 2>/dev/null; ls keep" 
+    [ "$(cat keep/f)" = 1 ] && [ "$(cat "$HOME/precious")" = 2 ] || fail "something is gone"'
+
+test_that "--diff prints the patch, --apply on-success keeps it, a failed run keeps nothing" '
+    echo a >f
+    run "$VITRO" run --diff -- sh -c "echo b >>f"; status_is 0; out_has "+b"; [ "$(cat f)" = a ]
+    run "$VITRO" run --apply on-success -- sh -c "echo b >>f; exit 3"; status_is 3; [ "$(cat f)" = a ]
+    run "$VITRO" run --apply on-success -- sh -c "echo b >>f"; status_is 0; [ "$(wc -l <f)" = 2 ] || fail "not applied"
+    run "$VITRO" run --apply always -- true; status_is 2; err_has "on-success"'
+
+test_that "real, read-only, writable and hidden files are what they say" '
+    mkdir out; echo 1 >f; echo secret >h
+    run "$VITRO" run --fs ro -- sh -c "echo 2 >f"; [ "$status" != 0 ]; err_has "Read-only"
+    run "$VITRO" run --fs real -- sh -c "echo 2 >f"; status_is 0; [ "$(cat f)" = 2 ] || fail "not real"
+    run "$VITRO" run --writable "$PWD/out" -- sh -c "echo 3 >out/g; echo 3 >f"; status_is 0
+    [ "$(cat out/g)" = 3 ] && [ "$(cat f)" = 2 ] || fail "writable"
+    run "$VITRO" run --hide "$PWD/h" -- sh -c "wc -c <h"; out_is 0
+    run "$VITRO" run --fs maybe -- true; status_is 2; err_has "--fs overlay"
+    run "$VITRO" run --size-limit many -- true; status_is 2; err_has "64m"
+    run "$VITRO" run --size-limit 4m -- sh -c "head -c 20000000 /dev/zero >big"; [ "$status" != 0 ]; err_has "No space left"'
+
+test_that "a recording holds the changes, on the tape as well" '
+    echo 1 >f
+    run "$VITRO" run --record ../bundle -- sh -c "echo 2 >f; echo 3 >g"; status_is 0
+    run "$VITRO" tape show ../bundle --kind file_write; out_has "g"
+    run "$VITRO" diff ../bundle; out_has "+2"; out_has "+3"
+    rm -rf ../bundle'
+
+test_that "git commits in a box are the same every time, and leave no trace" '
+    repo one; cd one; before=$(git rev-parse HEAD)
+    commit() { run "$VITRO" run -- sh -c "echo 3 >>README.md; git -c user.name=a -c user.email=b commit -qam second; git rev-parse HEAD"; }
+    commit; status_is 0; cp "$RUN/out" ../first; commit; status_is 0; same ../first "$RUN/out"
+    [ "$(cat ../first)" != "$before" ] || fail "nothing was committed"
+    [ "$(git rev-parse HEAD)" = "$before" ] || fail "the commit is there"'
+
+test_that "an ordinary user renames directories of the lower layer" '
+    [ "$(id -u)" = 0 ] || skip "needs root to become somebody else"
+    mkdir -p w/d/e; echo 1 >w/d/e/f; cp "$VITRO" vitro; chmod -R a+rX .; chmod a+rwx w; chown -R 65534:65534 w
+    chmod a+rx "$tap_dir" "$tap_dir"/*; cd w
+    run setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent XDG_STATE_HOME="$PWD/../s" ../vitro run -- /usr/bin/python3 -c "
+import os; os.rename(\"d\", \"x\"); print(open(\"x/e/f\").read().strip(), os.path.exists(\"d\"))"
+    status_is 0; out_is "1 False"; [ -e d/e/f ] || fail "d is gone"'
+tap_done
