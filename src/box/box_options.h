@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum box_clock_mode {
     BOX_CLOCK_PAUSED,  /* stands, and jumps to the next deadline when every guest is idle */
@@ -80,7 +81,19 @@ struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
     char text[BOX_TEXT_MAX]; /* why it ended, or what is blocked on what; "" when it just ended */
 };
 
-/* Runs a program in a box and waits for it. 0 with *ret filled, also when the program failed. */
+/* Runs a program in a box and waits for it. 0 with *ret filled, also when the program failed.
+ * Signals that the caller gets meanwhile are passed to the program. */
 int box_run(const struct box_options *options, struct box_findings *ret, struct err *err);
 char *box_last_bundle(const char *worktree); /* where a run without `record` keeps its changes */
+
+/* The same in two halves, for callers that do something else meanwhile. Their signals are left
+ * alone. The box ends with the thread that spawned it. */
+struct box_child {
+    pid_t supervisor;     /* 0 when it was waited for */
+    int report_fd;        /* owned; readable when the box has ended */
+    uint64_t deadline_ns; /* of the real clock: when box_wait gives up */
+};
+int box_spawn(const struct box_options *options, struct box_child *ret, struct err *err);
+int box_wait(struct box_child *child, struct box_findings *ret, struct err *err); /* once */
+void box_kill(const struct box_child *child); /* box_wait then fails with -EIO */
 int box_exit_code(const struct box_options *options, const struct box_findings *findings);

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/wall.h"
 #include "base/when.h"
+#include <dirent.h>
 #include <errno.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -188,48 +189,116 @@ static sigset_t forwarded_signals(void)
     return set;
 }
 
-static int run_watched(const struct box_options *options, struct box_findings *ret, struct err *err)
+/* A supervisor does not exec: what the caller marked for closing then is closed here, so that its
+ * pipes end when it says so. */
+static void close_marked_fds(const struct box_options *options, int kept_fd)
 {
-    sigset_t set = forwarded_signals(), old;
-    int pipes[2], status = 0;
+    DIR *listing = opendir("/proc/self/fd");
+
+    if (!listing)
+        return;
+    for (struct dirent *entry; (entry = readdir(listing));) {
+        int fd = (int)strtol(entry->d_name, NULL, 10);
+        bool kept = fd <= STDERR_FILENO || fd == kept_fd || fd == dirfd(listing);
+        for (size_t i = 0; i < ARRAY_LENGTH(options->stdio); i++)
+            kept |= fd == options->stdio[i];
+        if (!kept && fcntl(fd, F_GETFD) & FD_CLOEXEC)
+            (void)close(fd);
+    }
+    (void)closedir(listing);
+}
+
+/* `mask` is what guests start with. */
+static int start(const struct box_options *options, const sigset_t *mask, bool library,
+                 struct box_child *ret, struct err *err)
+{
+    int pipes[2];
 
     if (pipe2(pipes, O_CLOEXEC) < 0)
         return err_set(err, -errno, "make a pipe: %m");
     CLEANUP(fd_close) int report_fd = pipes[0];
     CLEANUP(fd_close) int write_fd = pipes[1];
-    (void)pthread_sigmask(SIG_BLOCK, &set, &old);
-    CLEANUP(fd_close) int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     pid_t pid = fork();
-    if (pid == 0)
-        supervisor_main(options, &old, write_fd);
-    int r = pid < 0 ? err_set(err, -errno, "fork the supervisor: %m") : 0;
-    fd_close(take_fd(&write_fd));
-    if (r == 0) {
-        struct watch watch = {pid, report_fd, signal_fd, wall_monotonic_ns() + options->timeout_ns,
-                              false};
-        r = watch_supervisor(&watch);
-        if (r == 0)
-            r = fd_read_full(report_fd, ret, sizeof *ret);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-        if (r < 0)
-            r = err_set(err, -EIO, "the supervisor ended without a word (status %#x)",
-                        (unsigned)status);
+    if (pid == 0) {
+        if (library) {
+            sigset_t set = forwarded_signals();
+            (void)sigprocmask(SIG_BLOCK, &set, NULL);
+            close_marked_fds(options, write_fd);
+        }
+        supervisor_main(options, mask, write_fd);
     }
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return r;
+    if (pid < 0)
+        return err_set(err, -errno, "fork the supervisor: %m");
+    *ret = (struct box_child){pid, take_fd(&report_fd), wall_monotonic_ns() + options->timeout_ns};
+    return 0;
+}
+
+static int collect(struct box_child *child, int signal_fd, struct box_findings *ret,
+                   struct err *err)
+{
+    struct watch watch = {child->supervisor, child->report_fd, signal_fd, child->deadline_ns,
+                          false};
+    int status = 0;
+
+    int r = watch_supervisor(&watch);
+    if (r == 0)
+        r = fd_read_full(child->report_fd, ret, sizeof *ret);
+    while (waitpid(child->supervisor, &status, 0) < 0 && errno == EINTR)
+        ;
+    child->supervisor = 0;
+    child->report_fd = fd_close(child->report_fd);
+    return r < 0 ? err_set(err, -EIO, "the supervisor ended without a word (status %#x)",
+                           (unsigned)status)
+                 : 0;
+}
+
+static int refuse_nested(struct err *err)
+{
+    if (!getenv("VITRO_BOX"))
+        return 0;
+    err_set(err, -EPERM, "this is the inside of a box, and a box cannot hold another");
+    return err_hint(err, "run the inner program itself; everything in here is under glass already");
+}
+
+int box_spawn(const struct box_options *given, struct box_child *ret, struct err *err)
+{
+    struct box_options options = resolve(given);
+    sigset_t mask;
+
+    int r = refuse_nested(err);
+    if (r < 0)
+        return r;
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    return start(&options, &mask, true, ret, err);
+}
+
+int box_wait(struct box_child *child, struct box_findings *ret, struct err *err)
+{
+    return collect(child, -1, ret, err);
+}
+
+void box_kill(const struct box_child *child)
+{
+    (void)kill(child->supervisor, SIGKILL);
+    lift(child->supervisor);
 }
 
 int box_run(const struct box_options *given, struct box_findings *ret, struct err *err)
 {
     struct box_options options = resolve(given);
+    struct box_child child;
+    sigset_t set = forwarded_signals(), old;
 
-    if (getenv("VITRO_BOX")) {
-        err_set(err, -EPERM, "this is the inside of a box, and a box cannot hold another");
-        return err_hint(err,
-                        "run the inner program itself; everything in here is under glass already");
-    }
-    return run_watched(&options, ret, err);
+    int r = refuse_nested(err);
+    if (r < 0)
+        return r;
+    (void)pthread_sigmask(SIG_BLOCK, &set, &old);
+    CLEANUP(fd_close) int signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    r = start(&options, &old, false, &child, err);
+    if (r == 0)
+        r = collect(&child, signal_fd, ret, err);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return r;
 }
 
 int box_exit_code(const struct box_options *options, const struct box_findings *findings)

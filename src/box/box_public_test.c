@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "vitro/box.h"
+#include "lib/check.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECOND INT64_C(1000000000)
+static const int64_t START = INT64_C(1767225600) * SECOND; /* 2026-01-01 */
+
+static vitro_box *vitro_box_free_(vitro_box *box)
+{
+    vitro_box_free(box);
+    return NULL;
+}
+DEFINE_CLEANUP(vitro_box *, vitro_box_free_)
+
+static vitro_box *spawn(const struct vitro_box_options *options)
+{
+    struct vitro_box_error error = {0};
+    vitro_box *box = vitro_box_spawn(options, &error);
+
+    if (!box)
+        check_fail(__FILE__, __LINE__, "spawn: %s", error.text);
+    return box;
+}
+
+static vitro_box *spawn_shell(const char *script, struct vitro_box_options options)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+
+    options.argv = argv;
+    options.capture_output = 1;
+    return spawn(&options);
+}
+
+static struct vitro_box_findings wait_for(vitro_box *box)
+{
+    struct vitro_box_findings findings = {0};
+    struct vitro_box_error error = {0};
+
+    CHECK_OK(vitro_box_wait(box, &findings, &error), error);
+    return findings;
+}
+
+TEST(a_day_of_sleep_passes_at_once_and_the_output_is_captured)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("date; sleep 86400; date; echo word >&2; exit 3",
+                                 (struct vitro_box_options){.clock = "2024-02-29T23:59:58Z"});
+    struct vitro_box_findings findings = wait_for(box);
+
+    CHECK_INT(findings.exit_code, 3);
+    CHECK_INT(findings.outcome, VITRO_BOX_EXITED);
+    CHECK_INT(WEXITSTATUS(findings.wait_status), 3);
+    CHECK_INT(findings.virtual_ns, 86400 * SECOND);
+    CHECK_TEXT(findings.output, "Thu Feb 29 23:59:58 UTC 2024\nFri Mar  1 23:59:58 UTC 2024\n");
+    CHECK_INT(findings.output_length, strlen(findings.output));
+    CHECK_TEXT(findings.error_output, "word\n");
+    CHECK_INT(findings.leak_count, 0);
+    CHECK_INT(findings.seed, 1);
+    CHECK_TEXT(findings.text, "");
+    CHECK_INT(vitro_box_fd(box), -1);
+}
+
+TEST(waiting_again_tells_the_same)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("echo once", (struct vitro_box_options){0});
+
+    CHECK_TEXT(wait_for(box).output, "once\n");
+    CHECK_TEXT(wait_for(box).output, "once\n");
+}
+
+TEST(a_manual_clock_goes_from_deadline_to_deadline)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box =
+        spawn_shell("sleep 10; date +%s; sleep 10; date +%s",
+                    (struct vitro_box_options){.clock = "2026-01-01T00:00:00Z,manual"});
+    struct vitro_box_error error = {0};
+    struct vitro_box_pending due[4] = {0};
+    int64_t now = 0;
+
+    CHECK_OK(vitro_box_clock_now(box, &now, &error), error);
+    CHECK_INT(now, START);
+    CHECK_OK(vitro_box_clock_advance(box, 0, NULL, &error), error); /* until it is idle */
+    CHECK_INT(vitro_box_clock_pending(box, due, 4, &error), 1);
+    CHECK_INT(due[0].in_ns, 10 * SECOND);
+    CHECK_TEXT(due[0].who, "1.1 (sleep)");
+
+    CHECK_OK(vitro_box_clock_advance(box, 15 * SECOND, &now, &error), error);
+    CHECK_INT(now, START + 15 * SECOND);
+    CHECK_INT(vitro_box_clock_pending(box, due, 4, &error), 1);
+    CHECK_INT(due[0].in_ns, 5 * SECOND);
+
+    CHECK_OK(vitro_box_clock_advance(box, 3600 * SECOND, &now, &error), error);
+    CHECK_INT(now, START + 20 * SECOND); /* its program ended there */
+    struct vitro_box_findings findings = wait_for(box);
+    CHECK_TEXT(findings.output, "1767225610\n1767225620\n");
+    CHECK_INT(findings.virtual_ns, 20 * SECOND);
+    CHECK_INT(findings.jumps, 2);
+}
+
+TEST(setting_the_wall_clock_leaves_durations_alone)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box =
+        spawn_shell("sleep 10; date +%s", (struct vitro_box_options){.clock = "manual"});
+    struct vitro_box_error error = {0};
+    struct vitro_box_pending due = {0};
+
+    CHECK_OK(vitro_box_clock_advance(box, 0, NULL, &error), error);
+    CHECK_OK(vitro_box_clock_set(box, 1000 * SECOND, &error), error);
+    CHECK_INT(vitro_box_clock_pending(box, &due, 1, &error), 1);
+    CHECK_INT(due.in_ns, 10 * SECOND);
+    CHECK_OK(vitro_box_clock_advance(box, 10 * SECOND, NULL, &error), error);
+    CHECK_TEXT(wait_for(box).output, "1010\n");
+}
+
+TEST(pending_counts_all_and_fills_no_more_than_asked_for)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("sleep 3 & sleep 1 & sleep 2 & wait",
+                                 (struct vitro_box_options){.clock = "manual"});
+    struct vitro_box_error error = {0};
+    struct vitro_box_pending due[3] = {{0}, {0}, {.in_ns = 77}};
+
+    CHECK_OK(vitro_box_clock_advance(box, 0, NULL, &error), error);
+    CHECK_INT(vitro_box_clock_pending(box, due, 2, &error), 3);
+    CHECK_INT(due[0].in_ns, 1 * SECOND);
+    CHECK_TEXT(due[0].who, "1.2 (sleep)");
+    CHECK_INT(due[1].in_ns, 2 * SECOND);
+    CHECK_INT(due[2].in_ns, 77);
+}
+
+TEST(a_clock_that_is_not_manual_cannot_be_moved)
+{
+    struct vitro_box_error error = {0};
+    int pipes[2];
+
+    CHECK_INT(pipe2(pipes, O_CLOEXEC), 0);
+    CLEANUP(vitro_box_free_)
+    vitro_box *box =
+        spawn_shell("read line; echo $line", (struct vitro_box_options){.stdio = {pipes[0]}});
+    CHECK_INT(vitro_box_clock_advance(box, SECOND, NULL, &error), -EINVAL);
+    CHECK_HAS(error.text, "not manual");
+    CHECK_INT(write(pipes[1], "hello\n", 6), 6);
+    CHECK_TEXT(wait_for(box).output, "hello\n");
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
+}
+
+TEST(a_killed_box_says_so_and_its_clock_is_out_of_reach)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("echo before; sleep 100; echo after",
+                                 (struct vitro_box_options){.clock = "manual"});
+    struct vitro_box_error error = {0};
+    int64_t now = 0;
+
+    CHECK_OK(vitro_box_clock_advance(box, 0, NULL, &error), error);
+    vitro_box_kill(box);
+    struct vitro_box_findings findings = wait_for(box);
+    CHECK_INT(findings.outcome, VITRO_BOX_KILLED);
+    CHECK_INT(findings.exit_code, 137);
+    CHECK_TEXT(findings.text, "killed by its caller");
+    CHECK_TEXT(findings.output, "before\n");
+    CHECK_INT(vitro_box_clock_now(box, &now, &error), -ESRCH);
+    CHECK_TEXT(error.text, "the box has ended");
+    vitro_box_kill(box); /* nothing happens */
+}
+
+TEST(a_guest_that_computes_can_be_killed)
+{
+    int pipes[2];
+    char byte;
+
+    CHECK_INT(pipe2(pipes, O_CLOEXEC), 0);
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("echo >&0; while :; do :; done",
+                                 (struct vitro_box_options){.stdio = {pipes[1]}});
+    CHECK_INT(read(pipes[0], &byte, 1), 1);
+    vitro_box_kill(box);
+    CHECK_INT(wait_for(box).outcome, VITRO_BOX_KILLED);
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
+}
+
+TEST(freeing_a_box_that_runs_ends_it_and_leaves_no_child)
+{
+    vitro_box *box = spawn_shell("sleep 100", (struct vitro_box_options){.clock = "manual"});
+
+    vitro_box_free(box);
+    CHECK_INT(waitpid(-1, NULL, WNOHANG), -1);
+    CHECK_INT(errno, ECHILD);
+    vitro_box_free(NULL);
+}
+
+TEST(the_callers_signal_mask_is_left_alone)
+{
+    sigset_t before, during, after;
+
+    sigprocmask(SIG_SETMASK, NULL, &before);
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("sleep 1", (struct vitro_box_options){0});
+    sigprocmask(SIG_SETMASK, NULL, &during);
+    (void)wait_for(box);
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    for (int i = 1; i < 32; i++) {
+        CHECK_INT(sigismember(&during, i), sigismember(&before, i));
+        CHECK_INT(sigismember(&after, i), sigismember(&before, i));
+    }
+}
+
+TEST(a_pipe_of_the_callers_ends_although_a_box_runs)
+{
+    int pipes[2];
+    char byte;
+
+    CHECK_INT(pipe2(pipes, O_CLOEXEC), 0);
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("sleep 1", (struct vitro_box_options){.clock = "manual"});
+    struct vitro_box_error error = {0};
+    CHECK_OK(vitro_box_clock_advance(box, 0, NULL, &error), error);
+    (void)close(pipes[1]);
+    CHECK_INT(read(pipes[0], &byte, 1), 0); /* the supervisor does not hold it open */
+    (void)close(pipes[0]);
+}
+
+TEST(boxes_run_side_by_side_with_clocks_of_their_own)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *a = spawn_shell("sleep 5; date +%s", (struct vitro_box_options){.clock = "manual"});
+    CLEANUP(vitro_box_free_)
+    vitro_box *b =
+        spawn_shell("sleep 5; date +%s", (struct vitro_box_options){.clock = "@1000,manual"});
+    struct vitro_box_error error = {0};
+    int64_t now = 0;
+
+    CHECK_OK(vitro_box_clock_advance(a, 3 * SECOND, NULL, &error), error);
+    CHECK_OK(vitro_box_clock_now(b, &now, &error), error);
+    CHECK_INT(now, 1000 * SECOND);
+    CHECK_OK(vitro_box_clock_advance(b, 5 * SECOND, NULL, &error), error);
+    CHECK_TEXT(wait_for(b).output, "1005\n");
+    CHECK_OK(vitro_box_clock_advance(a, 2 * SECOND, NULL, &error), error);
+    CHECK_TEXT(wait_for(a).output, "1767225605\n");
+}
+
+TEST(more_output_than_a_pipe_holds_is_captured_whole)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("seq 100000", (struct vitro_box_options){0});
+    struct vitro_box_findings findings = wait_for(box);
+
+    CHECK_INT(findings.output_length, 588895);
+    CHECK_TEXT(findings.output + findings.output_length - 7, "100000\n");
+}
+
+TEST(the_fd_of_a_box_is_readable_when_it_has_ended)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("sleep 3600", (struct vitro_box_options){0});
+    struct pollfd fd = {.fd = vitro_box_fd(box), .events = POLLIN};
+
+    CHECK_INT(poll(&fd, 1, -1), 1);
+    CHECK_INT(wait_for(box).virtual_ns, 3600 * SECOND);
+}
+
+TEST(leaks_are_told_and_allowed)
+{
+    for (int allowed = 0; allowed < 2; allowed++) {
+        CLEANUP(vitro_box_free_)
+        vitro_box *box = spawn_shell("cat /proc/timer_list /proc/timer_list >/dev/null",
+                                     (struct vitro_box_options){.allow_leak = allowed});
+        struct vitro_box_findings findings = wait_for(box);
+        CHECK_INT(findings.exit_code, allowed ? 0 : 121);
+        CHECK_INT(findings.leak_count, 1);
+        CHECK_TEXT(findings.leaks[0].capability, "proc/timer_list");
+        CHECK_TEXT(findings.leaks[0].process, "1.1 (cat)");
+        CHECK_INT(findings.leaks[0].count, 2);
+    }
+}
+
+TEST(a_deadlock_is_found_and_described)
+{
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell("mkfifo p; cat p", (struct vitro_box_options){0});
+    struct vitro_box_findings findings = wait_for(box);
+
+    CHECK_INT(findings.outcome, VITRO_BOX_DEADLOCK);
+    CHECK_INT(findings.exit_code, 123);
+    CHECK_HAS(findings.text, "1.2 (cat): waits in openat");
+}
+
+TEST(what_cannot_be_started_is_told_by_wait)
+{
+    static const char *const argv[] = {"/no/such/program", NULL};
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn(&(struct vitro_box_options){.argv = argv});
+    struct vitro_box_findings findings = wait_for(box);
+
+    CHECK_INT(findings.outcome, VITRO_BOX_NOT_FOUND);
+    CHECK_INT(findings.exit_code, 127);
+    CHECK_HAS(findings.text, "/no/such/program");
+    CHECK_TEXT(findings.output, "");
+}
+
+TEST(options_that_make_no_sense_are_refused_with_words)
+{
+    static const char *const argv[] = {"true", NULL}, *const nothing[] = {NULL};
+    struct vitro_box_error error = {0};
+
+    CHECK_TRUE(
+        !vitro_box_spawn(&(struct vitro_box_options){.argv = argv, .clock = "noon"}, &error));
+    CHECK_INT(error.code, -EINVAL);
+    CHECK_HAS(error.text, "'noon' is not a clock");
+    CHECK_TRUE(!vitro_box_spawn(&(struct vitro_box_options){.argv = nothing}, &error));
+    CHECK_HAS(error.text, "name is empty");
+    CHECK_TRUE(!vitro_box_spawn(&(struct vitro_box_options){0}, NULL));
+}
+
+TEST(budgets_environment_directory_and_seed_reach_the_box)
+{
+    static const char *const envp[] = {"PATH=/usr/bin:/bin", "WORD=here", NULL};
+    CLEANUP(vitro_box_free_)
+    vitro_box *box =
+        spawn_shell("pwd; echo $WORD; while :; do sleep 60; done",
+                    (struct vitro_box_options){
+                        .envp = envp, .directory = "/", .seed = 9, .max_time_ns = 3600 * SECOND});
+    struct vitro_box_findings findings = wait_for(box);
+
+    CHECK_INT(findings.exit_code, 124);
+    CHECK_TEXT(findings.output, "/\nhere\n");
+    CHECK_INT(findings.seed, 9);
+    CHECK_INT(findings.virtual_ns, 3600 * SECOND);
+}
