@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+#include "base/buf.h"
+
+/* Appends a word so that the reader of schedules takes it for one. */
+void schedule_add_word(struct buf *buf, const char *word);
