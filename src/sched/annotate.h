@@ -52,7 +52,8 @@ static inline void annotate_stack_new(struct stack *stack)
     (void)stack;
 }
 
-static inline void annotate_stack_abandoned(struct stack *stack)
+/* Frames that were left for good are still marked as theirs. */
+static inline void annotate_stack_reused(struct stack *stack)
 {
 #if ANNOTATE_ASAN
     __asan_unpoison_memory_region(stack->low, stack->size);

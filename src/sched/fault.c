@@ -15,7 +15,7 @@ static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 static struct sigaction before[NSIG];
 static __thread bool have_stack;
 static __thread void (*crash_callback)(int);
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void fault_on_crash(void (*callback)(int))
 {
@@ -65,20 +65,28 @@ static void handler(int signal, siginfo_t *info, void *context)
     (void)raise(signal); /* taken when we return */
 }
 
+/* Test runners set handlers of their own for each test: look every time. */
 static void install(void)
 {
-    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK}, now;
 
     (void)sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++)
-        (void)sigaction(signals[i], &action, &before[signals[i]]);
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
+        if (sigaction(signals[i], NULL, &now) < 0 ||
+            (now.sa_flags & SA_SIGINFO && now.sa_sigaction == handler))
+            continue;
+        before[signals[i]] = now;
+        (void)sigaction(signals[i], &action, NULL);
+    }
+    (void)pthread_mutex_unlock(&lock);
 }
 
 void fault_install(void)
 {
     stack_t old;
 
-    (void)pthread_once(&once, install);
+    install();
     if (have_stack)
         return;
     have_stack = true;

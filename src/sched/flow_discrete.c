@@ -50,15 +50,18 @@ vitro_flow *vitro_flow_seed(const vitro_value *values, size_t n)
     return &seed->flow;
 }
 
-/* ---- observe: the emitter hands values over at a rendezvous */
+/* ---- observe: the emitter hands values over at a rendezvous. It stays until the last call of
+ * vitro_emit is over, which may be after the flow is gone. */
 
 struct vitro_emitter {
     struct vitro_chan chan;
+    unsigned users;
+    bool gone;
 };
 
 struct observe {
     vitro_flow flow;
-    vitro_emitter emitter;
+    vitro_emitter *emitter;
     void (*subscribe)(void *arg, vitro_emitter *emitter);
     void (*unsubscribe)(void *arg);
     void *arg;
@@ -71,9 +74,9 @@ static int observe_next(vitro_flow *flow, vitro_value *ret, const char *where)
 
     if (!o->subscribed) {
         o->subscribed = true;
-        o->subscribe(o->arg, &o->emitter);
+        o->subscribe(o->arg, o->emitter);
     }
-    int r = vitro_receive_at(&o->emitter.chan, ret, VITRO_FOREVER, where);
+    int r = vitro_receive_at(&o->emitter->chan, ret, VITRO_FOREVER, where);
     if (r == -EPIPE)
         return 0;
     return r < 0 ? r : 1;
@@ -85,7 +88,10 @@ static void observe_free(vitro_flow *flow)
 
     if (o->subscribed && o->unsubscribe)
         o->unsubscribe(o->arg);
-    vitro_chan_done(&o->emitter.chan);
+    o->emitter->gone = true;
+    vitro_chan_done(&o->emitter->chan);
+    if (!o->emitter->users)
+        free(o->emitter);
 }
 
 vitro_flow *vitro_flow_observe(void (*subscribe)(void *, vitro_emitter *),
@@ -94,16 +100,24 @@ vitro_flow *vitro_flow_observe(void (*subscribe)(void *, vitro_emitter *),
     struct observe *o = mem_alloc(sizeof *o);
 
     *o = (struct observe){.flow = {.next = observe_next, .free = observe_free},
-                          .emitter.chan = VITRO_RENDEZVOUS("observe"),
+                          .emitter = mem_alloc(sizeof(vitro_emitter)),
                           .subscribe = subscribe,
                           .unsubscribe = unsubscribe,
                           .arg = arg};
+    o->emitter->chan = (struct vitro_chan)VITRO_RENDEZVOUS("observe");
     return &o->flow;
 }
 
 int vitro_emit_at(vitro_emitter *emitter, vitro_value value, const char *where)
 {
-    return vitro_send_at(&emitter->chan, value, VITRO_FOREVER, where);
+    if (emitter->gone)
+        return -EPIPE;
+    emitter->users++;
+    int r = vitro_send_at(&emitter->chan, value, VITRO_FOREVER, where);
+    emitter->users--;
+    if (emitter->gone && !emitter->users)
+        free(emitter);
+    return r;
 }
 
 /* ---- map and sample */

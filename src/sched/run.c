@@ -413,8 +413,35 @@ static void end_by_force(vitro_sched *sched)
     sched->unwinding = false;
 }
 
+/* A task that was left by longjmp is still marked as running, but our frame is not on its stack. */
+static bool left_by_longjmp(const vitro_sched *sched)
+{
+    const char *here = __builtin_frame_address(0);
+    const struct stack *stack = sched->current ? sched->current->stack : NULL;
+
+    return stack && (here < stack->low || here >= stack->low + stack->size);
+}
+
+/* What is left of it can only be dropped. */
+static void spoil(vitro_sched *sched)
+{
+    sched->stopped = sched->spoilt = true;
+    sched->driving = false;
+    sched->kind = VITRO_MISUSE;
+    buf_clear(&sched->error);
+    buf_adds(&sched->error, "task '");
+    core_add_name(&sched->core, sched->current->core.id, &sched->error);
+    buf_adds(&sched->error, "' was left by longjmp: its scheduler cannot go on");
+    task_abandon(sched->current);
+    sched->current = NULL;
+    if (sched_here == sched)
+        sched_here = NULL;
+}
+
 void sched_close(vitro_sched *sched)
 {
+    if (left_by_longjmp(sched))
+        spoil(sched);
     sched->core.quiet = true;
     if (sched->live_count && !sched->stopped)
         end_politely(sched);
@@ -469,33 +496,15 @@ static void check_leaks(vitro_sched *sched)
                    count == 1 ? "task was" : "tasks were", names.data);
 }
 
-/* A task that was left by longjmp is still marked as running, but our frame is not on its stack. */
-static bool left_by_longjmp(const vitro_sched *sched)
-{
-    const char *here = __builtin_frame_address(0);
-    const struct stack *stack = sched->current ? sched->current->stack : NULL;
-
-    return stack && (here < stack->low || here >= stack->low + stack->size);
-}
-
 static int check_entry(vitro_sched *sched, const char *what)
 {
     int r = sched_thread_check(sched, what);
 
     if (r < 0)
         return r;
-    if (sched_here && left_by_longjmp(sched_here)) {
-        vitro_sched *dead = sched_here;
-        struct buf *error = &dead->error;
-        buf_clear(error);
-        buf_adds(error, "task '");
-        core_add_name(&dead->core, dead->current->core.id, error);
-        buf_adds(error, "' was left by longjmp: its scheduler cannot go on");
-        dead->kind = VITRO_MISUSE;
-        dead->stopped = true;
-        sched_here = NULL;
-    }
-    if (sched->current && sched->kind == VITRO_MISUSE)
+    if (sched_here && left_by_longjmp(sched_here))
+        spoil(sched_here);
+    if (sched->spoilt)
         return -ENOTRECOVERABLE;
     if (sched->driving)
         return fail_text(NULL, -EPERM, "%s from inside a task of the same scheduler", what);

@@ -39,7 +39,7 @@ struct wait {
 };
 
 enum task_state { TASK_FREE, TASK_NEW, TASK_LIVE, TASK_DONE };
-enum wake { WAKE_ACT, WAKE_TIMER, WAKE_CANCEL };
+enum wake { WAKE_ACT, WAKE_TIMER, WAKE_CANCEL, WAKE_GONE };
 enum object_type {
     OBJECT_NONE,
     OBJECT_TASK,
@@ -113,6 +113,7 @@ struct vitro_sched {
     bool single;   /* back to the driver after each step */
     bool shuffled; /* order among equal deadlines is a decision */
     bool unwinding, manual_time, stopped, driving;
+    bool spoilt;    /* a task was left by longjmp */
     uint64_t grace; /* steps left while taking down */
     enum vitro_kind kind;
     struct buf error;
@@ -179,6 +180,7 @@ int task_wait_many(vitro_task *task, struct op op, struct wait *waits, uint32_t 
                    uint64_t deadline_ns);
 int task_sleep_until(vitro_task *task, struct op op, uint64_t at_ns, bool work_end);
 void object_changed(struct vitro_object *object);
+void object_gone(struct vitro_object *object); /* who waits for it gets -EPIPE */
 void wait_add(struct wait *wait);
 void wait_remove(struct wait *wait);
 void waits_register(vitro_task *task);
@@ -198,7 +200,7 @@ void report_deadlock(vitro_sched *sched, struct buf *buf);
 bool report_cycle(const vitro_sched *sched, struct buf *buf); /* true: the steps repeat */
 
 /* ---- fault.c */
-void fault_install(void); /* once a process, and the alternate stack once a thread */
+void fault_install(void); /* the handlers, if they are not there; an alternate stack a thread */
 
 /* ---- trace.c; each does nothing but a test when tracing is off */
 struct trace *trace_new(enum vitro_trace_mode mode, size_t ring);

@@ -84,6 +84,7 @@ struct stack *stack_take(size_t size)
         pool = stack->next;
         if (pool)
             __builtin_prefetch(pool->low + pool->size - 128, 1);
+        annotate_stack_reused(stack);
         return stack;
     }
     size = (size + 4095) & ~(size_t)4095;
@@ -91,6 +92,7 @@ struct stack *stack_take(size_t size)
         if ((*link)->size == size) {
             struct stack *stack = *link;
             *link = stack->next;
+            annotate_stack_reused(stack);
             return stack;
         }
     struct stack *made = NULL;
@@ -103,12 +105,6 @@ void stack_give(struct stack *stack)
 
     stack->next = *list;
     *list = stack;
-}
-
-void stack_give_abandoned(struct stack *stack)
-{
-    annotate_stack_abandoned(stack);
-    stack_give(stack);
 }
 
 void stack_pool_turn(void)

@@ -25,8 +25,6 @@ size_t stack_default_size(void);
 /* A stack of at least `size` bytes (0: the default), or NULL when memory cannot be mapped. */
 struct stack *stack_take(size_t size);
 void stack_give(struct stack *stack);
-/* Gives back a stack whose frames were abandoned: tells the sanitizers. */
-void stack_give_abandoned(struct stack *stack);
 /* Turns the pool over, so that the next tasks get other addresses than the last ones did. */
 void stack_pool_turn(void);
 

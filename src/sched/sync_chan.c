@@ -11,7 +11,7 @@
 struct offer {
     struct offer *next;
     vitro_value value;
-    bool taken;
+    bool taken, gone;
 };
 
 bool chan_can_receive(struct vitro_object *object, const struct wait *wait)
@@ -117,6 +117,8 @@ static int hand_over(vitro_task *task, struct vitro_chan *chan, vitro_value valu
     r = task_wait_many(task, op, &task->wait, 1, deadline_ns);
     if (offer.taken)
         return 0; /* also when it was cancelled at the same time: it happened */
+    if (offer.gone)
+        return -EPIPE; /* and so is the channel */
     withdraw(chan, &offer);
     return r < 0 ? r : -EPIPE;
 }
@@ -157,6 +159,15 @@ void vitro_close_at(struct vitro_chan *chan, const char *where)
 
 void vitro_chan_done(struct vitro_chan *chan)
 {
+    if (chan->object.run) {
+        vitro_task *task = task_here();
+        if (task && chan->object.run == task->sched->run)
+            for (struct offer *offer = chan->offers; offer; offer = offer->next)
+                offer->gone = true;
+        object_gone(&chan->object);
+    }
+    chan->offers = NULL;
+    chan->closed = true; /* for the rest of this run */
     free(chan->values);
     chan->values = NULL;
     chan->allocated = chan->count = chan->first = 0;

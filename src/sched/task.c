@@ -398,7 +398,7 @@ void task_abandon(vitro_task *task)
     task_unlink_live(task);
     task_link_ended(task);
     if (task->stack)
-        stack_give_abandoned(task->stack);
+        stack_give(task->stack);
     task->stack = NULL;
     task->state = TASK_DONE;
     task->result = -ECANCELED;

@@ -67,6 +67,16 @@ void object_changed(struct vitro_object *object)
     }
 }
 
+void object_gone(struct vitro_object *object)
+{
+    vitro_sched *sched = sched_here;
+
+    if (!sched || object->run != sched->run)
+        return; /* of a run that is over */
+    while (object->first)
+        task_wake(((struct wait *)object->first)->task, WAKE_GONE);
+}
+
 /* Budgets, now and then; false stops the run. */
 static bool checkpoint(vitro_sched *sched)
 {
@@ -174,6 +184,8 @@ static int woken(vitro_task *task)
         return -ETIMEDOUT;
     if (task->wake == WAKE_CANCEL)
         return deliver_cancel(task);
+    if (task->wake == WAKE_GONE)
+        return -EPIPE;
     return 0;
 }
 
