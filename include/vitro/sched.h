@@ -308,6 +308,8 @@ struct vitro_mutex {
     uint32_t owner; /* task id; 0: free */
     const char *where;
 };
+/* Locks are not ended by cancellation; the task's next other wait is. A lock without a deadline
+ * therefore never fails in a run that goes on. */
 #define VITRO_MUTEX(label)                                                                         \
     {                                                                                              \
         .object = {.name = (label) }                                                               \

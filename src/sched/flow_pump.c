@@ -15,8 +15,11 @@ bool flow_end_tasks(vitro_task **tasks, size_t n)
     for (size_t i = 0; i < n; i++) {
         bool joined = false;
         while (tasks[i] && !joined) {
-            if (!self || self->sched->unwinding)
-                return tasks[i]->state == TASK_DONE;
+            if (!self || self->sched->unwinding) {
+                if (tasks[i]->state != TASK_DONE)
+                    return false;
+                break; /* the younger ones were taken down before us */
+            }
             (void)vitro_join_at(tasks[i], &joined, VITRO_HERE);
             cancelled |= !joined;
         }

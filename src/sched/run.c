@@ -396,21 +396,28 @@ static void end_politely(vitro_sched *sched)
     sched_fail(sched, VITRO_UNFINISHED, "cancelled but would not end:%s", names.data);
 }
 
+/* One at a time, the youngest first: children end before the parents whose memory they use. No
+ * wait lets go of the processor, so each runs to its end in one stretch or uses up its grace. */
 static void end_by_force(vitro_sched *sched)
 {
-    sched->unwinding = true;
-    sched->grace = GRACE_STEPS;
-    for (vitro_task *t = sched->live_first; t; t = t->next) {
-        t->relock = NULL;
-        if (t->state == TASK_LIVE)
-            task_wake(t, WAKE_CANCEL);
-        else
-            core_disable(&sched->core, &t->core);
+    vitro_sched *before = sched_here;
+
+    sched_here = sched;
+    sched->unwinding = sched->driving = sched->single = true;
+    while (sched->live_last) {
+        vitro_task *task = sched->live_last;
+        if (task->state == TASK_LIVE) {
+            task->relock = NULL;
+            task_wake(task, WAKE_CANCEL);
+            core_disable(&sched->core, &task->core);
+            sched->grace = GRACE_STEPS;
+            enter(sched, task);
+        }
+        if (task == sched->live_last && task->state != TASK_DONE)
+            task_abandon(task);
     }
-    (void)drain(sched, GRACE_STEPS);
-    while (sched->live_first)
-        task_abandon(sched->live_first);
-    sched->unwinding = false;
+    sched->unwinding = sched->driving = sched->single = false;
+    sched_here = before;
 }
 
 /* A task that was left by longjmp is still marked as running, but our frame is not on its stack. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutexes and reader-writer locks. */
+/* Mutexes and reader-writer locks. Waiting for one is not ended by cancellation: code that locks
+ * rarely looks at the result, and would unlock what it does not hold. */
 #include "sched/sched.h"
 
 static bool mutex_free(struct vitro_object *object, const struct wait *wait)
@@ -27,11 +28,9 @@ int vitro_lock_at(struct vitro_mutex *mutex, uint64_t deadline_ns, const char *w
 {
     TASK_OR_RETURN("lock", &mutex->object);
     bound(task, mutex);
-    int r = task_wait(
-        task,
-        (struct op){
-            .where = where, .object = mutex->object.id, .kind = OP_LOCK, .flags = OP_CANCELS},
-        &mutex->object, mutex_free, deadline_ns);
+    int r =
+        task_wait(task, (struct op){.where = where, .object = mutex->object.id, .kind = OP_LOCK},
+                  &mutex->object, mutex_free, deadline_ns);
     if (r < 0)
         return r;
     take(task, mutex, where);
@@ -94,11 +93,9 @@ int vitro_rdlock_at(struct vitro_rwlock *lock, const char *where)
 {
     TASK_OR_RETURN("rdlock", &lock->object);
     bind_rwlock(task, lock);
-    int r = task_wait(
-        task,
-        (struct op){
-            .where = where, .object = lock->object.id, .kind = OP_RDLOCK, .flags = OP_CANCELS},
-        &lock->object, may_read, VITRO_FOREVER);
+    int r =
+        task_wait(task, (struct op){.where = where, .object = lock->object.id, .kind = OP_RDLOCK},
+                  &lock->object, may_read, VITRO_FOREVER);
     if (r < 0)
         return r;
     lock->readers++;
@@ -110,11 +107,8 @@ int vitro_wrlock_at(struct vitro_rwlock *lock, const char *where)
 {
     TASK_OR_RETURN("wrlock", &lock->object);
     bind_rwlock(task, lock);
-    int r = task_wait(
-        task,
-        (struct op){
-            .where = where, .object = lock->object.id, .kind = OP_LOCK, .flags = OP_CANCELS},
-        &lock->object, may_write, VITRO_FOREVER);
+    int r = task_wait(task, (struct op){.where = where, .object = lock->object.id, .kind = OP_LOCK},
+                      &lock->object, may_write, VITRO_FOREVER);
     if (r < 0)
         return r;
     lock->writer = task->core.id;

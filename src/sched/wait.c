@@ -144,12 +144,11 @@ static int unwound(vitro_task *task, struct op op)
 {
     vitro_sched *sched = task->sched;
 
-    if (sched->grace-- == 0) {
-        sched->grace = 0;
-        core_disable(&sched->core, &task->core);
-        task_switch(sched, task, NULL); /* and never again */
-    }
-    return op.flags & OP_CANCELS ? -ECANCELED : 0;
+    if (sched->grace == 0)
+        task_switch(sched, task, NULL); /* and never back */
+    sched->grace--;
+    bool fails = op.flags & OP_CANCELS || op.kind == OP_LOCK || op.kind == OP_RDLOCK;
+    return fails ? -ECANCELED : 0;
 }
 
 static int deliver_cancel(vitro_task *task)
