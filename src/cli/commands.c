@@ -3,8 +3,10 @@
 #include "cli/cli.h"
 
 extern const struct command command_help;
+extern const struct command command_sched_lanes;
+extern const struct command command_sched_show;
+extern const struct command command_sched_shrink;
 
 const struct command *const cli_commands[] = {
-    &command_help,
-    NULL,
+    &command_help, &command_sched_lanes, &command_sched_show, &command_sched_shrink, NULL,
 };

@@ -174,7 +174,10 @@ int vitro_args(int *argc, char **argv)
 
 static int shrink_test(const struct vitro_test *test)
 {
-    struct vitro_verdict v = vitro_shrink_with(test->fn, test->arg, args.schedule, &test->options);
+    struct vitro_check_options options = test->options;
+
+    options.name = test->name;
+    struct vitro_verdict v = vitro_shrink_with(test->fn, test->arg, args.schedule, &options);
     int status = 1;
 
     (void)fputs(v.report, stdout);

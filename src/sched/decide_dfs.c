@@ -33,7 +33,11 @@ struct dfs {
     bool delays;
     struct prefix **aside; /* what was put aside, by cost */
     uint32_t aside_count;
+    size_t aside_bytes;
 };
+
+/* Prefixes of long runs are many and long; what would go beyond this is left out. */
+enum { ASIDE_BYTES_MAX = 64 << 20 };
 
 static uint32_t option_cost(const struct dfs *dfs, const struct node *node, uint32_t at)
 {
@@ -46,8 +50,14 @@ static uint32_t option_cost(const struct dfs *dfs, const struct node *node, uint
 
 static void put_aside(struct dfs *dfs, uint32_t depth, uint32_t at, uint32_t cost)
 {
-    struct prefix *prefix = mem_alloc(sizeof *prefix + (depth + 1) * sizeof prefix->decisions[0]);
+    size_t size = sizeof(struct prefix) + (depth + 1) * sizeof(struct core_decision);
 
+    if (dfs->aside_bytes + size > ASIDE_BYTES_MAX) {
+        dfs->decider.incomplete = true;
+        return;
+    }
+    struct prefix *prefix = mem_alloc(size);
+    dfs->aside_bytes += size;
     while (dfs->aside_count <= cost) {
         dfs->aside = mem_grow(dfs->aside, (dfs->aside_count + 1) * sizeof *dfs->aside);
         dfs->aside[dfs->aside_count++] = NULL;
@@ -162,6 +172,7 @@ static bool take_prefix(struct dfs *dfs)
         node->taken = prefix->decisions[i];
         node->fixed = true;
     }
+    dfs->aside_bytes -= sizeof *prefix + prefix->count * sizeof prefix->decisions[0];
     free(prefix);
     return true;
 }

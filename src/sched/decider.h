@@ -19,6 +19,7 @@ enum decider_flags {
 struct decider {
     const char *name;
     unsigned flags;
+    bool incomplete; /* it left something out: the end of its runs is not the end of all */
     struct core_task *(*pick)(struct decider *decider, struct core *core,
                               struct core_task *current);
     uint32_t (*draw)(struct decider *decider, struct core *core, enum core_choice kind, uint32_t n);

@@ -267,7 +267,7 @@ static bool search(struct session *s, struct decider *decider, struct vitro_verd
     }
     if (progress.on)
         (void)fputs("\r\033[K", stderr);
-    v->complete = !more;
+    v->complete = !more && !decider->incomplete;
     return false;
 }
 

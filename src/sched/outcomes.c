@@ -82,7 +82,7 @@ struct vitro_outcomes vitro_explore_with(vitro_fn fn, void *arg,
         seen_add(&s.seen, s.last.fingerprint);
         count(&s, &o);
     }
-    o.complete = !more;
+    o.complete = !more && !decider->incomplete;
     o.distinct = s.seen.count;
     o.seed = s.options.seed;
     /* Good and Turing: what was seen once stands for what was not seen. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GRACE_STEPS = 20000, STEPS_DEFAULT = 10000000, TASKS_DEFAULT = 2000000 };
+enum { GRACE_STEPS = 2000, STEPS_DEFAULT = 10000000, TASKS_DEFAULT = 2000000 };
 
 static __thread struct err thread_error;
 static _Atomic uint64_t threads_seen;
@@ -318,9 +318,9 @@ int sched_drive(vitro_sched *sched, vitro_task *root)
 {
     vitro_sched *before = sched_here;
 
-    sched->outer = before;
     sched_here = sched;
     sched->driving = true;
+    sched->root = root;
     while (!sched->stopped && root->state != TASK_DONE) {
         vitro_task *next = sched_pick(sched, NULL);
         if (next)
@@ -334,6 +334,7 @@ int sched_drive(vitro_sched *sched, vitro_task *root)
         sched_fail(sched, VITRO_DIVERGED, "%s", trouble);
     }
     sched->driving = false;
+    sched->root = NULL;
     sched_here = before;
     return sched->stopped ? -1 : 0;
 }

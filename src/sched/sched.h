@@ -100,6 +100,7 @@ struct vitro_sched {
     uint64_t run; /* number of this run, unlike any other of the process; 0: none is open */
     uint64_t checkpoint_steps, step_limit, wall_limit_ns, time_limit_ns;
     vitro_task *current;                /* NULL while the driver runs */
+    vitro_task *root;                   /* whose end the driver waits for */
     vitro_task *live_first, *live_last; /* tasks that have not ended */
     vitro_task *ended;                  /* tasks that have, and were not joined */
     void *batches;                      /* memory of all tasks */
@@ -136,8 +137,6 @@ struct vitro_sched {
     _Atomic(const char *) foreign; /* an operation another thread tried, or NULL */
     struct buf text[4];            /* scratch for borrowed names */
     struct buf outcome;            /* what the test called its outcome */
-    struct vitro_sched *outer;     /* the scheduler whose task called us, which waits */
-    vitro_task *outer_task;
 };
 
 /* ---- run.c: driving */

@@ -97,7 +97,7 @@ struct schedule {
     struct buf trouble;
 };
 
-static char *decode(const char *word, size_t length)
+char *schedule_decode(const char *word, size_t length)
 {
     struct buf text = {0};
 
@@ -111,6 +111,7 @@ static char *decode(const char *word, size_t length)
             buf_addc(&text, word[i]);
         }
     }
+    buf_adds(&text, "");
     return buf_take(&text);
 }
 
@@ -145,7 +146,7 @@ static int parse_line(struct schedule *s, const char *line, size_t length, size_
             entry.times = (uint32_t)n;
         }
         if (kind == CORE_TASK) {
-            entry.name = decode(value, value_length);
+            entry.name = schedule_decode(value, value_length);
         } else if (sscanf(value, "%u/%u", &entry.value, &entry.n) != 2 || entry.value >= entry.n) {
             return err_set(err, -EBADMSG, "schedule line %zu: '%.*s' is not WHICH/OF-HOW-MANY",
                            number, (int)value_length, value);

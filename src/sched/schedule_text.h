@@ -4,3 +4,4 @@
 
 /* Appends a word so that the reader of schedules takes it for one. */
 void schedule_add_word(struct buf *buf, const char *word);
+char *schedule_decode(const char *word, size_t length); /* and back; returns owned */

@@ -4,35 +4,55 @@
  * what differs only in the second comes from addresses (also: the order of a table hashed by
  * pointer). */
 #include "sched/explore.h"
+#include "base/text.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct stream { /* the steps of a run */
     struct core_step *steps;
+    const char **names; /* of their objects: numbers alone may agree by accident */
     size_t count;
     int result;
     enum vitro_kind kind;
 };
 
-static struct stream record(struct session *s, const struct decisions *decisions)
+static struct stream record(struct session *s, const struct decisions *decisions, bool moved)
 {
     struct core *core = &s->sched->core;
 
+    if (s->sched->zombie)
+        stack_give(s->sched->zombie);
+    s->sched->zombie = NULL;
+    stack_pool_sort(moved);
     core->logging = true;
     session_play(s, decisions->list, decisions->count);
     core->logging = false;
     struct stream stream = {
         .count = core->log_count, .result = s->last.result, .kind = s->last.kind};
     stream.steps = mem_alloc((stream.count + 1) * sizeof *stream.steps);
+    stream.names = mem_alloc((stream.count + 1) * sizeof *stream.names);
     if (stream.count)
         memcpy(stream.steps, core->log, stream.count * sizeof *stream.steps);
+    for (size_t i = 0; i < stream.count; i++) {
+        uint32_t object = stream.steps[i].op.object;
+        if (object != CORE_MEMORY && !(object & CORE_TASK_OBJECT))
+            stream.names[i] = s->sched->infos[object].name;
+    }
     return stream;
 }
 
-static bool step_equal(const struct core_step *a, const struct core_step *b)
+static void stream_done(struct stream *stream)
 {
-    return a->task == b->task && a->op.kind == b->op.kind && a->op.object == b->op.object &&
-           a->op.where == b->op.where;
+    free(stream->steps);
+    free(stream->names);
+}
+
+static bool step_equal(const struct stream *x, const struct stream *y, size_t i)
+{
+    const struct core_step *a = &x->steps[i], *b = &y->steps[i];
+
+    return text_equal(x->names[i], y->names[i]) && a->task == b->task && a->op.kind == b->op.kind &&
+           a->op.object == b->op.object && a->op.where == b->op.where;
 }
 
 static void add_step(const vitro_sched *sched, const struct stream *stream, size_t i,
@@ -46,7 +66,10 @@ static void add_step(const vitro_sched *sched, const struct stream *stream, size
     buf_adds(buf, "task '");
     core_add_name(&sched->core, step->task, buf);
     buf_addf(buf, "' %s ", op_name(step->op.kind));
-    object_add_name(sched, step->op.object, buf);
+    if (stream->names[i])
+        buf_addf(buf, "'%s'", stream->names[i]);
+    else
+        object_add_name(sched, step->op.object, buf);
     if (step->op.where)
         buf_addf(buf, " at %s", step->op.where);
 }
@@ -56,7 +79,7 @@ static size_t first_difference(const struct stream *a, const struct stream *b)
 {
     size_t i = 0;
 
-    while (i < a->count && i < b->count && step_equal(&a->steps[i], &b->steps[i]))
+    while (i < a->count && i < b->count && step_equal(a, b, i))
         i++;
     if (i < a->count || i < b->count)
         return i;
@@ -85,7 +108,7 @@ bool selfcheck(struct session *s, const struct decisions *decisions, struct buf 
 {
     if (s->options.isolate)
         return true; /* every run has a process of its own */
-    struct stream first = record(s, decisions), again = record(s, decisions);
+    struct stream first = record(s, decisions, false), again = record(s, decisions, false);
     bool alike = first_difference(&first, &again) == SIZE_MAX;
     if (!alike) {
         explain(s->sched, &first, &again,
@@ -99,9 +122,7 @@ bool selfcheck(struct session *s, const struct decisions *decisions, struct buf 
             holes[i] = malloc(24 + i * 40);
         for (size_t i = 0; i < ARRAY_LENGTH(holes); i += 2)
             free(holes[i]);
-        stack_pool_turn();
-        struct stream moved = record(s, decisions);
-        stack_pool_turn();
+        struct stream moved = record(s, decisions, true);
         for (size_t i = 1; i < ARRAY_LENGTH(holes); i += 2)
             free(holes[i]);
         alike = first_difference(&first, &moved) == SIZE_MAX;
@@ -110,9 +131,9 @@ bool selfcheck(struct session *s, const struct decisions *decisions, struct buf 
                     "the program depends on addresses: it compares or hashes pointers, or goes "
                     "through a table in the order of their hashes",
                     words);
-        free(moved.steps);
+        stream_done(&moved);
     }
-    free(first.steps);
-    free(again.steps);
+    stream_done(&first);
+    stream_done(&again);
     return alike;
 }

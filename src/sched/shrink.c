@@ -9,7 +9,7 @@
 #include "sched/explore.h"
 #include <string.h>
 
-enum { ATTEMPTS_MAX = 2000, SEARCH_MAX = 50000 };
+enum { ATTEMPTS_MAX = 2000, SEARCH_MAX = 50000, STEPS_MAX = 10000000 };
 
 /* Preemptions first, then decisions that are not dull, then switches. */
 static uint64_t weight(const struct session *s)
@@ -27,6 +27,7 @@ struct shrinking {
     struct decisions *best;
     uint64_t best_weight;
     unsigned attempts;
+    uint64_t steps_stop; /* enough is enough: long runs get fewer attempts */
 };
 
 /* Tries a list; takes it when it fails the same way and weighs less. */
@@ -34,7 +35,9 @@ static bool attempt(struct shrinking *sh, const struct core_decision *list, size
 {
     struct session *s = sh->session;
 
-    if (++sh->attempts > ATTEMPTS_MAX || !session_fails_like(s, list, count, sh->failure))
+    if (++sh->attempts > ATTEMPTS_MAX || s->steps > sh->steps_stop)
+        return false;
+    if (!session_fails_like(s, list, count, sh->failure))
         return false;
     if (s->options.isolate) { /* the run was in another process: take the list at its word */
         memcpy(sh->best->list, list, count * sizeof *list);
@@ -106,7 +109,7 @@ static bool search_fewer(struct shrinking *sh, uint64_t preemptions)
         decider_dfs_new(0, (uint32_t)(preemptions - 1), false);
     bool more = true, ended = false;
 
-    for (unsigned runs = 0; more && runs < SEARCH_MAX; runs++) {
+    for (unsigned runs = 0; more && runs < SEARCH_MAX && s->steps < sh->steps_stop; runs++) {
         session_run(s, dfs, &more);
         if (same_failure(&s->last, sh->failure)) {
             decisions_done(sh->best);
@@ -117,14 +120,17 @@ static bool search_fewer(struct shrinking *sh, uint64_t preemptions)
         }
     }
     sched_reset(s->sched, decider_fifo_new(), false);
-    return ended || !more;
+    return ended || (!more && !dfs->incomplete);
 }
 
 void shrink(struct session *s, struct decisions *decisions, const struct run *failure,
             bool *ret_minimal)
 {
-    struct shrinking sh = {
-        .session = s, .failure = failure, .best = decisions, .best_weight = UINT64_MAX};
+    struct shrinking sh = {.session = s,
+                           .failure = failure,
+                           .best = decisions,
+                           .best_weight = UINT64_MAX,
+                           .steps_stop = s->steps + STEPS_MAX};
     struct decisions original = {.list = mem_alloc((decisions->count + 1) * sizeof *original.list),
                                  .count = decisions->count};
 

@@ -107,17 +107,29 @@ void stack_give(struct stack *stack)
     *list = stack;
 }
 
-void stack_pool_turn(void)
+static int by_address(const void *a, const void *b)
 {
-    struct stack *turned = NULL;
+    const struct stack *x = *(struct stack *const *)a, *y = *(struct stack *const *)b;
 
-    while (pool) {
-        struct stack *stack = pool;
-        pool = stack->next;
-        stack->next = turned;
-        turned = stack;
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+void stack_pool_sort(bool descending)
+{
+    size_t count = 0;
+
+    for (struct stack *stack = pool; stack; stack = stack->next)
+        count++;
+    CLEANUP(mem_free) struct stack **sorted = mem_alloc((count + 1) * sizeof(struct stack *));
+    for (size_t i = 0; i < count; i++, pool = pool->next)
+        sorted[i] = pool;
+    qsort(sorted, count, sizeof(struct stack *), by_address);
+    pool = NULL;
+    for (size_t i = 0; i < count; i++) { /* the last one put is the first one taken */
+        struct stack *stack = sorted[descending ? i : count - 1 - i];
+        stack->next = pool;
+        pool = stack;
     }
-    pool = turned;
 }
 
 const struct stack *stack_guarding(const void *address)

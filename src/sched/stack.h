@@ -25,8 +25,8 @@ size_t stack_default_size(void);
 /* A stack of at least `size` bytes (0: the default), or NULL when memory cannot be mapped. */
 struct stack *stack_take(size_t size);
 void stack_give(struct stack *stack);
-/* Turns the pool over, so that the next tasks get other addresses than the last ones did. */
-void stack_pool_turn(void);
+/* The next tasks get stacks in the order of their addresses, or the other way round. */
+void stack_pool_sort(bool descending);
 
 /* The stack whose guard page holds `address`; NULL if none. For the fault handler. */
 const struct stack *stack_guarding(const void *address);

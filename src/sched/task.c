@@ -97,7 +97,7 @@ static void task_end(vitro_task *task)
     task->stack = NULL;
     if (task->detached)
         task_recycle(task);
-    leave_for_good(sched, sched_pick(sched, NULL));
+    leave_for_good(sched, task == sched->root ? NULL : sched_pick(sched, NULL));
 }
 
 static void task_main(void *arg)
