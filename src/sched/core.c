@@ -139,7 +139,7 @@ static void record(struct core *core, enum core_choice kind, uint32_t n, uint32_
             mem_grow(core->decisions, core->decision_capacity * sizeof *core->decisions);
     }
     core->decisions[core->decision_count++] =
-        (struct core_decision){.value = value, .n = n, .kind = (uint8_t)kind, .dull = dull};
+        (struct core_decision){.value = value, .n = n & 0xffffff, .kind = kind & 127, .dull = dull};
 }
 
 /* One write orders a task behind everything that touched the object; reads are summed, so that
@@ -154,12 +154,12 @@ static inline void touch(struct core *core, struct core_task *task, uint32_t obj
         return;
     }
     struct core_object *o = &core->objects[object];
-    task->hash = mix(task->hash, o->written);
     if (write) {
-        task->hash = mix(task->hash, o->reads);
+        task->hash = mix(task->hash + o->reads, o->written);
         o->written = task->hash;
         o->reads = 0;
     } else {
+        task->hash = mix(task->hash, o->written);
         o->reads += task->hash;
     }
 }
@@ -200,7 +200,9 @@ static inline void begin_step(struct core *core, struct core_task *task)
         return;
     core->ring[core->steps++ % CORE_RING] = (struct core_step){task->id, *op};
     core->check =
-        mix(core->check, (uint64_t)task->id << 40 ^ (uint64_t)op->kind << 32 ^ op->object);
+        (core->check ^ ((uint64_t)task->id << 40 ^ (uint64_t)op->kind << 32 ^ op->object)) *
+        UINT64_C(0x9e3779b97f4a7c15);
+    core->check ^= core->check >> 29;
     task->memory = false;
     if (core->logging)
         log_step(core, task);
@@ -209,8 +211,12 @@ static inline void begin_step(struct core *core, struct core_task *task)
     task->hash += op->kind;
     if (op->object != CORE_MEMORY)
         touch(core, task, op->object, !(op->flags & OP_READS));
-    if (op->flags & OP_OPAQUE)
-        core_access(core, task, CORE_MEMORY, true);
+    if (op->flags & OP_OPAQUE) {
+        task->memory = true;
+        touch(core, task, CORE_MEMORY, true);
+        if (__builtin_expect(core->decider->flags & DECIDER_ACCESSES, 0))
+            core->decider->accessed(core->decider, core, task, CORE_MEMORY, true);
+    }
 }
 
 struct core_task *core_choose(struct core *core, struct core_task *current)

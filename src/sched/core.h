@@ -57,10 +57,10 @@ struct core_name { /* outlives the task */
 };
 
 struct core_decision {
-    uint32_t value; /* the task's id, or the number drawn */
-    uint32_t n;     /* out of how many; always more than 1 */
-    uint8_t kind;   /* enum core_choice */
-    bool dull;      /* what a run without any preemption would have done */
+    uint32_t value;    /* the task's id, or the number drawn */
+    unsigned n : 24;   /* out of how many; always more than 1 */
+    unsigned kind : 7; /* enum core_choice */
+    unsigned dull : 1; /* what a run without any preemption would have done */
 };
 
 struct core_step {

@@ -78,7 +78,7 @@ static struct node *push(struct dfs *dfs, enum core_choice kind, uint32_t n)
         dfs->nodes = mem_grow(dfs->nodes, dfs->capacity * sizeof *dfs->nodes);
     }
     struct node *node = &dfs->nodes[dfs->count++];
-    *node = (struct node){.taken = {.kind = (uint8_t)kind, .n = n}};
+    *node = (struct node){.taken = {.kind = kind & 127, .n = n & 0xffffff}};
     if (dfs->count > 1) {
         const struct node *before = node - 1;
         /* A prefix was put aside because it spends all of what is now the bound. */

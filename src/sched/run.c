@@ -175,11 +175,7 @@ vitro_sched *vitro_sched_free(vitro_sched *sched)
     core_done(&sched->core);
     if (!sched->decider_lent)
         decider_free(sched->decider);
-    while (sched->batches) {
-        void *batch = sched->batches;
-        sched->batches = *(void **)batch;
-        free(batch);
-    }
+    tasks_give_back(sched);
     if (sched->zombie)
         stack_give(sched->zombie);
     labels_free(sched);

@@ -89,6 +89,7 @@ struct object_info {
     uint8_t type;
 };
 
+struct batch;
 struct trace;
 struct real;
 
@@ -103,7 +104,7 @@ struct vitro_sched {
     vitro_task *root;                   /* whose end the driver waits for */
     vitro_task *live_first, *live_last; /* tasks that have not ended */
     vitro_task *ended;                  /* tasks that have, and were not joined */
-    void *batches;                      /* memory of all tasks */
+    struct batch *batches;              /* memory of all tasks */
     uint32_t live_count;
     vitro_task *free_tasks;
     struct stack *zombie; /* of the task that ended last, maybe still underfoot */
@@ -163,6 +164,7 @@ void task_wake(vitro_task *task, enum wake why); /* ends its wait from outside *
 void task_recycle(vitro_task *task);             /* takes it off the list of the ended */
 void task_unlink_live(vitro_task *task);
 void task_abandon(vitro_task *task);
+void tasks_give_back(vitro_sched *sched); /* all of its memory for tasks, to the thread */
 int task_outside(const char *what, const struct vitro_object *object, const char *where);
 
 /* ---- misuse.c: the schedulers that exist, for whoever calls from a wrong thread */

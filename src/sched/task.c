@@ -130,16 +130,23 @@ bool task_prepare(vitro_task *task)
 
 /* ---- life */
 
+/* Memory of tasks comes in batches, which a scheduler gives back to its thread when it is freed. */
+enum { BATCH = 32 };
+struct batch {
+    struct batch *next;
+    vitro_task tasks[BATCH];
+};
+static __thread struct batch *batch_pool;
+
 static vitro_task *task_alloc(vitro_sched *sched)
 {
-    enum { BATCH = 32 };
-
     if (!sched->free_tasks) {
-        struct batch {
-            void *older; /* first: run.c frees the chain */
-            vitro_task tasks[BATCH];
-        } *batch = mem_alloc(sizeof *batch);
-        batch->older = sched->batches;
+        struct batch *batch = batch_pool;
+        if (batch)
+            batch_pool = batch->next;
+        else
+            batch = mem_alloc(sizeof *batch);
+        batch->next = sched->batches;
         sched->batches = batch;
         for (int i = BATCH; i-- > 0;) {
             batch->tasks[i].next = sched->free_tasks;
@@ -149,6 +156,16 @@ static vitro_task *task_alloc(vitro_sched *sched)
     vitro_task *task = sched->free_tasks;
     sched->free_tasks = task->next;
     return task;
+}
+
+void tasks_give_back(vitro_sched *sched)
+{
+    while (sched->batches) {
+        struct batch *batch = sched->batches;
+        sched->batches = batch->next;
+        batch->next = batch_pool;
+        batch_pool = batch;
+    }
 }
 
 void task_recycle(vitro_task *task)
