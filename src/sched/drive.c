@@ -213,10 +213,8 @@ size_t vitro_pending(vitro_sched *sched, struct vitro_pending *ret, size_t max)
         if (count < max)
             describe(sched, task_of_core(t), &ret[count]);
     CLEANUP(mem_free) struct timer **sorted = mem_alloc((timers + 1) * sizeof *sorted);
-    for (uint32_t i = 0; i < sched->timers.count; i++)
-        sorted[i] = sched->timers.heap[i].timer;
-    for (uint32_t i = 0; i < sched->timers.due_count; i++)
-        sorted[sched->timers.count + i] = sched->timers.due[i];
+    for (uint32_t i = 0; i < timers; i++)
+        sorted[i] = timers_at(&sched->timers, i);
     qsort(sorted, timers, sizeof *sorted, by_time);
     for (uint32_t i = 0; i < timers; i++, count++) {
         if (count >= max)

@@ -60,10 +60,12 @@ void session_init(struct session *s, vitro_fn fn, void *arg,
     s->sched = vitro_sched_new(.max_steps = o->max_steps, .max_time_ns = o->max_time_ns,
                                .start_ns = o->start_ns, .spurious = o->spurious,
                                .early_timers = o->early_timers, .stack_size = o->stack_size);
+    crash_watch(s);
 }
 
 void session_done(struct session *s)
 {
+    crash_watch(NULL);
     s->sched = vitro_sched_free(s->sched);
     free(s->last.error);
     free(s->seen.slots);

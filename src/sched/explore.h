@@ -77,6 +77,8 @@ int worker_child_run(struct session *session, const struct core_decision *decisi
                      struct run *ret);
 /* fault.c: what to do first when a signal ends the program; NULL: nothing. */
 void fault_on_crash(void (*callback)(int signal));
+/* crash.c: saves the schedule when a signal ends a run of this session; NULL: no longer. */
+void crash_watch(const struct session *session);
 /* args.c */
 const char *args_schedule(const char *test); /* text to replay, "" to skip this test, or NULL */
 uint64_t args_seed(uint64_t seed);

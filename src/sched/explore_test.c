@@ -4,8 +4,11 @@
 #include "base/json.h"
 #include "base/wall.h"
 #include "lib/check.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void free_sched(vitro_sched **sched)
 {
@@ -470,6 +473,37 @@ TEST(a_crash_in_an_isolated_run_is_a_verdict_with_its_schedule)
     vitro_verdict_done(&v);
 }
 
+static void check_crashes(void *path)
+{
+    struct vitro_verdict v = vitro_check(crashes, NULL, .name = "crashes", .save = path);
+    vitro_verdict_done(&v);
+}
+
+TEST(a_crash_in_this_process_leaves_its_schedule_behind)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+    const char *path = tmp_path("crash.schedule");
+    CLEANUP(buf_done) struct buf saved = {0};
+    int status;
+
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (size_t i = 0; i < ARRAY_LENGTH(signals); i++)
+            (void)signal(signals[i], SIG_DFL);
+        (void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+        check_crashes((void *)path);
+        _exit(0);
+    }
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK_INT(file_read(path, 1 << 20, &saved, NULL), 0);
+    CHECK_HAS(buf_text(&saved),
+              "vitro schedule 1\ntest crashes\nkind crash\nerror signal 6\nrun main/");
+    SCHED(replay, .schedule = buf_text(&saved));
+    CHECK_TRUE(replay != NULL);
+}
+
 TEST(the_first_failure_is_the_same_whatever_the_number_of_workers)
 {
     struct vitro_verdict one =
@@ -589,6 +623,7 @@ TEST(a_trace_exports_as_json_tape_lines_chrome_and_text)
     CHECK_INT(lines, vitro_trace_count(sched));
     CLEANUP(mem_free) char *text = vitro_trace_export(sched, VITRO_TRACE_TEXT);
     CHECK_HAS(text, "run-microtask");
+    CHECK_HAS(text, "select-task");
     CHECK_HAS(text, "main/right");
 }
 

@@ -257,7 +257,7 @@ bool sched_fire_one(vitro_sched *sched)
     } else {
         timer = timers_pop(&sched->timers);
         if (sched->timers.count) /* the stack that goes on next is likely cold */
-            task_prefetch(task_of_timer(sched->timers.heap[0].timer));
+            task_prefetch(task_of_timer(timers_first(&sched->timers)));
     }
     vitro_task *task = task_of_timer(timer);
     TRACE(sched, VITRO_EVENT_PROMOTE, task, timer->id, at, 1);

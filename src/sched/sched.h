@@ -244,8 +244,8 @@ static inline vitro_task *task_of_timer(struct timer *timer)
 }
 static inline void task_prefetch(const vitro_task *task)
 {
-    __builtin_prefetch(task->context);
-    __builtin_prefetch((const char *)task->context + 64);
+    for (size_t line = 0; line < 6; line++)
+        __builtin_prefetch((const char *)task->context + line * 64);
 }
 /* The task of an operation, with its object bound; or returns from the function with an error. */
 #define TASK_OR_RETURN(what, object)                                                               \

@@ -82,8 +82,9 @@ struct stack *stack_take(size_t size)
             return NULL;
         struct stack *stack = pool;
         pool = stack->next;
-        if (pool)
-            __builtin_prefetch(pool->low + pool->size - 128, 1);
+        if (pool) /* the next one is likely cold */
+            for (size_t line = 1; line <= 8; line++)
+                __builtin_prefetch(stack_top(pool) - line * 64, 1);
         annotate_stack_reused(stack);
         return stack;
     }

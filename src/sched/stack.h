@@ -20,6 +20,14 @@ struct stack {
 };
 
 enum { STACK_GUARD_BYTES = 4096 };
+
+/* Where frames begin. Stacks are a whole number of pages apart: without an offset the hot ends of
+ * all of them would compete for the same few cache lines. */
+static inline char *stack_top(const struct stack *stack)
+{
+    return stack->low + stack->size - ((size_t)stack->low >> 12) % 8 * 192;
+}
+
 size_t stack_default_size(void);
 
 /* A stack of at least `size` bytes (0: the default), or NULL when memory cannot be mapped. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vitro__switch for 64-bit Arm: x19 to x30 and d8 to d15 are what a called function must keep. The
  * frame is 160 bytes; switch.c fills one for a new stack. */
-#if defined(__aarch64__)
+#if defined(__aarch64__) && !defined(VITRO_UCONTEXT)
     .text
     .globl vitro__switch
     .hidden vitro__switch

@@ -5,7 +5,7 @@
  * `load` for the stack pointer and pops the same six there. Floating-point control words are not
  * saved: they belong to the thread, and a task that changes them puts them back before it waits.
  * A jump instead of a return: the return predictor remembers the other stack. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(VITRO_UCONTEXT)
     .text
     .globl vitro__switch
     .hidden vitro__switch

@@ -121,10 +121,8 @@ bool task_prepare(vitro_task *task)
         return false;
     }
     task->state = TASK_LIVE;
-    /* Stacks are a whole number of pages apart: without an offset the hot ends of all of them would
-     * compete for the same few cache lines. */
-    size_t colour = ((uintptr_t)task->stack->low >> 12) % 8 * 192;
-    task->context = switch_prepare(task->stack->low, task->stack->size - colour, task_main, task);
+    task->context = switch_prepare(
+        task->stack->low, (size_t)(stack_top(task->stack) - task->stack->low), task_main, task);
     return true;
 }
 
@@ -220,7 +218,7 @@ vitro_task *sched_start(vitro_sched *sched, vitro_fn fn, void *arg,
     task->relock = NULL;
     task->stack_size = options->stack_size ? options->stack_size : sched->options.stack_size;
     task->result = -EINPROGRESS;
-    task->timer.index = 0;
+    task->timer.handle = 0;
     task->next = NULL;
     task->prev = sched->live_last;
     *(task->prev ? &task->prev->next : &sched->live_first) = task;

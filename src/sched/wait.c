@@ -126,10 +126,13 @@ vitro_task *sched_pick(vitro_sched *sched, vitro_task *current)
     if (__builtin_expect(sched->options.early_timers, 0) && timers_count(&sched->timers) &&
         core->ready_count + (current != NULL) > 0 && core_draw(core, CORE_TIMEOUT, 2))
         (void)sched_fire_one(sched);
+    uint32_t candidates = core->ready_count + (current != NULL);
     vitro_task *next = task_of_core(core_choose(core, current ? &current->core : NULL));
     if (next) {
         if (core->ready_count > 16)
             task_prefetch(task_of_core(core->fifo.next));
+        if (candidates > 1)
+            TRACE(sched, VITRO_EVENT_SELECT, next, next->micro, 0, candidates);
         TRACE(sched, VITRO_EVENT_RUN, next, next->micro, 0, 0);
         if (__builtin_expect(next->state == TASK_NEW, 0) && !task_prepare(next))
             return NULL;
