@@ -618,11 +618,41 @@ static vitro_value parity(void *arg, const vitro_value *v)
     ++*(int *)arg;
     return v[0] % 2;
 }
-static int deduplicated(void *arg)
+static vitro_value difference(void *arg, const vitro_value *v)
+{
+    ++*(int *)arg;
+    return v[0] - v[1];
+}
+static vitro_value same(void *arg, const vitro_value *v)
+{
+    (void)arg;
+    return v[0];
+}
+static int lopsided(void *arg)
 {
     int computed = 0;
     vitro_var *var = vitro_var_new(1);
+    vitro_signal *x = vitro_watch(var), *a = vitro_latest(same, NULL, &x, 1);
+    vitro_signal *b = vitro_latest(same, NULL, &a, 1);
+    vitro_signal *gap = vitro_latest(difference, &computed, (vitro_signal *[]){x, b}, 2);
+
+    (void)arg;
+    for (int i = 2; i < 6; i++) /* x directly and through two others: always equal, computed once */
+        vitro_var_set(var, i);
+    int r = computed == 5 && vitro_signal_get(gap) == 0 ? 0 : -EILSEQ;
+    vitro_signal_unref(gap);
+    vitro_signal_unref(b);
+    vitro_signal_unref(a);
+    vitro_signal_unref(x);
+    vitro_var_free(var);
+    return r;
+}
+static int deduplicated(void *arg)
+{
+    int computed = 0, behind = 0;
+    vitro_var *var = vitro_var_new(1);
     vitro_signal *x = vitro_watch(var), *odd = vitro_latest(parity, &computed, &x, 1);
+    vitro_signal *next = vitro_latest(parity, &behind, &odd, 1);
     vitro_flow *flow = vitro_flow_of(odd);
     vitro_value value;
 
@@ -631,10 +661,11 @@ static int deduplicated(void *arg)
     vitro_var_set(var, 1); /* equal: nothing is computed */
     ENSURE(computed == 1);
     vitro_var_set(var, 3);
-    ENSURE(computed == 2 && vitro_signal_get(odd) == 1);
+    ENSURE(computed == 2 && behind == 1 && vitro_signal_get(odd) == 1);
     vitro_var_set(var, 4);
     ENSURE(vitro_flow_next(flow, &value) == 1 && value == 0);
     vitro_flow_free(flow);
+    vitro_signal_unref(next);
     vitro_signal_unref(odd);
     vitro_signal_unref(x);
     vitro_var_free(var);
@@ -650,6 +681,7 @@ TEST(flows_relieve_merge_follow_sample_and_share_as_they_say)
     always(sampled);
     always(streamed);
     always(deduplicated);
+    always(lopsided);
 }
 
 TEST(a_run_that_fails_in_the_middle_of_flows_is_taken_down_cleanly)
