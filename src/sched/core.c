@@ -90,7 +90,8 @@ uint32_t core_object_add(struct core *core)
         core->object_capacity = core->object_capacity ? core->object_capacity * 2 : 64;
         core->objects = mem_grow(core->objects, core->object_capacity * sizeof *core->objects);
     }
-    core->objects[core->object_count] = (struct core_object){core->object_count, 0};
+    /* All begin alike: numbers go by first use, which differs from schedule to schedule. */
+    core->objects[core->object_count] = (struct core_object){1, 0};
     return core->object_count++;
 }
 

@@ -167,6 +167,11 @@ static struct core_task *pick(struct decider *decider, struct core *core, struct
     struct dpor *d = (struct dpor *)decider;
     struct core_task *task;
 
+    /* Whether it was cancelled is looked at when an operation is reached, and again when it ends.
+     */
+    if (core->last && core->last->op.flags & OP_CANCELS && d->event_count &&
+        d->events[d->event_count - 1].task == core->last->id)
+        feet_add(&d->events[d->event_count - 1].feet, CORE_TASK_OBJECT | core->last->id, false);
     dpor_finish_event(d);
     uint64_t enabled = enabled_mask(d, core, current);
     if (d->trouble)
@@ -256,7 +261,7 @@ void dpor_feet_of_op(struct dpor_feet *feet, const struct core_task *task, bool 
 
     if (op->object != CORE_MEMORY)
         feet_add(feet, op->object, !(op->flags & OP_READS));
-    if (op->flags & OP_CANCELS) /* whether it was cancelled is looked at */
+    if (op->flags & OP_CANCELS)
         feet_add(feet, CORE_TASK_OBJECT | task->id, false);
     if (opaque || op->flags & OP_OPAQUE)
         feet_add(feet, CORE_MEMORY, true);
@@ -294,8 +299,7 @@ static bool next(struct decider *decider, struct core *core)
 
     (void)core;
     dpor_finish_event(d);
-    if (!d->was_cut)
-        dpor_pending_races(d);
+    dpor_pending_races(d); /* also of runs that were cut: others may start from their beginnings */
     d->cut += d->was_cut;
     if (d->trouble)
         return false;

@@ -111,13 +111,16 @@ static uint64_t initials(const struct dpor *d, uint32_t first, uint32_t end, uin
     return result;
 }
 
+/* `waits`: the task could not go before `first`, but maybe after what others did since. */
 static void add_backtrack(struct dpor *d, uint32_t first, uint32_t end, uint32_t task,
-                          const uint32_t *clock)
+                          const uint32_t *clock, bool waits)
 {
     struct dpor_node *node = &d->nodes[d->events[first].node];
     uint64_t begin = initials(d, first, end, task, clock);
 
-    if (begin & node->backtrack)
+    if (waits)
+        begin &= ~bit(task);
+    if (begin & node->backtrack || (waits && !begin))
         return;
     uint64_t able = begin & node->enabled;
     if (able & bit(task))
@@ -130,18 +133,17 @@ static void add_backtrack(struct dpor *d, uint32_t first, uint32_t end, uint32_t
 
 /* Whether `then` always comes before `now` on one object: what `now` waits for cannot hold before.
  */
-static bool never_turned(unsigned then, unsigned now, uint32_t object)
+static bool never_turned(const struct dpor_event *then, unsigned now, uint32_t object)
 {
     if (object == CORE_MEMORY)
         return false;
     switch (now) {
-    case OP_JOIN:
-    case OP_START:
-        return object & CORE_TASK_OBJECT;
+    case OP_JOIN: /* what a task did comes before its end was waited for */
+        return object == (CORE_TASK_OBJECT | then->task);
     case OP_LOCK:
-        return then == OP_UNLOCK || then == OP_RDUNLOCK || then == OP_WAIT;
+        return then->kind == OP_UNLOCK || then->kind == OP_RDUNLOCK || then->kind == OP_WAIT;
     case OP_RDLOCK:
-        return then == OP_UNLOCK;
+        return then->kind == OP_UNLOCK;
     default:
         return false;
     }
@@ -189,14 +191,13 @@ static void find_races(struct dpor *d, const struct dpor_feet *feet, unsigned ki
                     break;
                 continue;
             }
-            if (never_turned(event->kind, kind, feet->list[i].object))
+            if (never_turned(event, kind, feet->list[i].object))
                 continue;
             /* It stood at this operation already, and could not go: look through. */
-            const struct dpor_node *node = &d->nodes[event->node];
-            if (arrived <= e && !(node->enabled & bit(task)))
-                continue;
-            add_backtrack(d, e, end, task, full);
-            if (may_wait(kind))
+            bool waits = arrived <= e && !(d->nodes[event->node].enabled & bit(task));
+            if (!waits || may_wait(kind))
+                add_backtrack(d, e, end, task, full, waits);
+            if (waits || may_wait(kind))
                 continue;
             join(seen, event->clock);
             if (write)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 enum { TASKS_MAX = 3, OPS_MAX = 6, OBJECTS = 3 };
-enum kind { READ, WRITE, LOCK, UNLOCK, ACQUIRE, RELEASE };
+enum kind { READ, WRITE, LOCK, UNLOCK, ACQUIRE, RELEASE, SEND, RECEIVE };
 struct action {
     enum kind kind;
     int object;
@@ -56,13 +56,13 @@ struct log {
 
 static char family(enum kind kind)
 {
-    return kind <= WRITE ? 'v' : kind <= UNLOCK ? 'm' : 's';
+    return kind <= WRITE ? 'v' : kind <= UNLOCK ? 'm' : kind <= RELEASE ? 's' : 'c';
 }
 
 /* For every object its operations in order, a run of reads as a set. */
 static void canonical(const struct program *p, const struct log *log, struct buf *buf)
 {
-    static const char families[] = "vms";
+    static const char families[] = "vmsc";
 
     for (const char *f = families; *f; f++)
         for (int o = 0; o < OBJECTS; o++) {
@@ -93,7 +93,7 @@ static void canonical(const struct program *p, const struct log *log, struct buf
 
 struct model {
     const struct program *program;
-    int at[TASKS_MAX], owner[OBJECTS], permits[OBJECTS];
+    int at[TASKS_MAX], owner[OBJECTS], permits[OBJECTS], filled[OBJECTS];
     struct log log;
 };
 
@@ -106,6 +106,10 @@ static bool can(const struct model *m, int t)
         return m->owner[a->object] < 0;
     if (a->kind == ACQUIRE)
         return m->permits[a->object] > 0;
+    if (a->kind == SEND)
+        return m->filled[a->object] == 0;
+    if (a->kind == RECEIVE)
+        return m->filled[a->object] > 0;
     return true;
 }
 
@@ -127,6 +131,10 @@ static void walk(struct model m, struct set *classes)
             next.permits[a->object]--;
         if (a->kind == RELEASE)
             next.permits[a->object]++;
+        if (a->kind == SEND)
+            next.filled[a->object]++;
+        if (a->kind == RECEIVE)
+            next.filled[a->object]--;
         next.log.entry[next.log.count].task = t;
         next.log.entry[next.log.count++].op = m.at[t];
         next.at[t]++;
@@ -146,6 +154,7 @@ struct world {
     int variable[OBJECTS];
     struct vitro_mutex mutex[OBJECTS];
     struct vitro_sem sem[OBJECTS];
+    struct vitro_chan chan[OBJECTS]; /* of one value */
     struct log log;
 };
 struct part {
@@ -157,6 +166,7 @@ static int run_part(void *arg)
 {
     struct part *part = arg;
     struct world *w = part->world;
+    vitro_value value;
 
     for (int i = 0; i < w->program->ops[part->task]; i++) {
         const struct action *a = &w->program->action[part->task][i];
@@ -179,6 +189,12 @@ static int run_part(void *arg)
             break;
         case RELEASE:
             vitro_release(&w->sem[a->object]);
+            break;
+        case SEND:
+            r = vitro_send(&w->chan[a->object], i);
+            break;
+        case RECEIVE:
+            r = vitro_receive(&w->chan[a->object], &value);
             break;
         }
         if (r < 0)
@@ -208,7 +224,11 @@ static int run_program(void *arg)
 static struct world world;
 static void *make_world(void *program)
 {
+    for (int i = 0; i < OBJECTS; i++)
+        vitro_chan_done(&world.chan[i]);
     world = (struct world){.program = program};
+    for (int i = 0; i < OBJECTS; i++)
+        world.chan[i].capacity = 1;
     for (int i = 0; i < OBJECTS; i++)
         world.sem[i].permits = (uint32_t)((const struct program *)program)->permits;
     return &world;
@@ -219,9 +239,9 @@ static void generate(struct program *p, uint64_t number)
     struct rng rng;
 
     rng_stream(&rng, number, "dpor_test", NULL);
-    *p = (struct program){.permits = 1};
+    *p = (struct program){.permits = (int)rng_below(&rng, 2)};
     p->tasks = 2 + (int)rng_below(&rng, 2);
-    bool locks = rng_below(&rng, 2), sems = rng_below(&rng, 3) == 0;
+    bool locks = rng_below(&rng, 2), sems = rng_below(&rng, 2), chans = rng_below(&rng, 2);
     int budget = p->tasks == 2 ? 5 : 3;
     for (int t = 0; t < p->tasks; t++) {
         int held = -1;
@@ -237,6 +257,8 @@ static void generate(struct program *p, uint64_t number)
                 held = object;
             } else if (sems && what == 2) {
                 *a = (struct action){rng_below(&rng, 2) ? ACQUIRE : RELEASE, object};
+            } else if (chans && what < 2) {
+                *a = (struct action){rng_below(&rng, 2) ? SEND : RECEIVE, 0};
             } else {
                 *a = (struct action){rng_below(&rng, 2) ? READ : WRITE, object};
             }
@@ -287,16 +309,16 @@ static size_t compare(struct program *p, uint64_t number, uint64_t *cut)
     return runs;
 }
 
-TEST(each_class_of_two_hundred_generated_programs_is_run_once)
+TEST(each_class_of_six_hundred_generated_programs_is_run_once)
 {
     uint64_t cut = 0, runs = 0;
 
-    for (uint64_t number = 1; number <= 200; number++) {
+    for (uint64_t number = 1; number <= 600; number++) {
         struct program p;
         generate(&p, number);
         runs += compare(&p, number, &cut);
     }
-    print_message("# %llu classes in 200 programs, %llu runs cut\n", (unsigned long long)runs,
+    print_message("# %llu classes in 600 programs, %llu runs cut\n", (unsigned long long)runs,
                   (unsigned long long)cut);
     CHECK_TRUE(runs > 2000);
 }

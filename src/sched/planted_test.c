@@ -413,3 +413,24 @@ TEST(without_the_bug_every_schedule_is_proved_right)
         vitro_verdict_done(&v);
     }
 }
+
+TEST(the_reduced_search_runs_each_class_that_the_plain_one_sees_once)
+{
+    int fixed = 1;
+
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(bugs); i++) {
+        const struct bug *bug = &bugs[i / 2];
+        void *arg = i % 2 ? &fixed : NULL;
+        struct vitro_outcomes plain =
+            vitro_explore(bug->fn, arg, .strategy = VITRO_DFS, .schedules = 400000);
+        struct vitro_outcomes reduced =
+            vitro_explore(bug->fn, arg, .strategy = VITRO_DPOR, .schedules = 400000);
+        if (plain.complete && (plain.distinct != reduced.schedules || !reduced.complete ||
+                               plain.count != reduced.count))
+            check_fail(__FILE__, __LINE__, "%s: %llu classes, %llu runs; %zu and %zu outcomes",
+                       bug->name, (unsigned long long)plain.distinct,
+                       (unsigned long long)reduced.schedules, plain.count, reduced.count);
+        vitro_outcomes_done(&plain);
+        vitro_outcomes_done(&reduced);
+    }
+}

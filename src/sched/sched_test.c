@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks, time, driving by hand, work on lanes; and everything that is called wrongly. */
 #include "sched/sched.h"
+#include "sched/annotate.h"
 #include "base/wall.h"
 #include "lib/check.h"
 #include <poll.h>
@@ -667,6 +668,8 @@ static int jump_out(void *arg)
 
 TEST(a_longjmp_out_of_a_task_spoils_that_scheduler_and_no_other)
 {
+    if (ANNOTATE_TSAN)
+        SKIP("ThreadSanitizer itself refuses to jump from one stack to another");
     SCHED(next);
     vitro_sched *volatile spoilt = vitro_sched_new();
 

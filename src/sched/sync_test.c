@@ -694,3 +694,121 @@ TEST(a_run_that_fails_in_the_middle_of_flows_is_taken_down_cleanly)
             (void)vitro_run(sched, all[i], NULL);
         }
 }
+
+static int one_each(void *arg)
+{
+    struct buffer b = {.mutex = VITRO_MUTEX("m"), .changed = VITRO_COND("changed")};
+    vitro_task *taker = vitro_spawn(take_one, &b), *putter = vitro_spawn(put_one, &b);
+
+    (void)arg;
+    int r = vitro_join(taker);
+    return vitro_join(putter) + r;
+}
+static int wait_twice(void *arg)
+{
+    struct buffer b = {0};
+    vitro_task *a = vitro_spawn(take_one, &b), *c = vitro_spawn(put_one, &b);
+    vitro_task *d = vitro_spawn(take_one, &b);
+
+    (void)arg;
+    (void)vitro_join(a);
+    (void)vitro_join(c);
+    return vitro_join(d); /* one of the takers waits for ever: a deadlock in every schedule */
+}
+static int take_two(void *arg)
+{
+    vitro_value value;
+
+    (void)vitro_receive((struct vitro_chan *)arg, &value);
+    return vitro_receive((struct vitro_chan *)arg, &value) < 0 ? 0 : (int)value;
+}
+static int send_one(void *arg)
+{
+    return vitro_send((struct vitro_chan *)arg, vitro_id(vitro_self()));
+}
+static int chan_of(uint32_t capacity)
+{
+    struct vitro_chan chan = VITRO_CHAN("c", capacity);
+    vitro_task *a = vitro_spawn(send_one, &chan), *b = vitro_spawn(send_one, &chan);
+    vitro_task *c = vitro_spawn(take_two, &chan);
+
+    int r = vitro_join(c);
+    (void)vitro_join(a);
+    (void)vitro_join(b);
+    vitro_chan_done(&chan);
+    return r;
+}
+static int through_one(void *arg)
+{
+    (void)arg;
+    return chan_of(1);
+}
+static int through_none(void *arg)
+{
+    (void)arg;
+    return chan_of(0);
+}
+static int through_many(void *arg)
+{
+    (void)arg;
+    return chan_of(VITRO_UNBOUNDED);
+}
+static int set_and_wait(void *arg)
+{
+    struct meeting m = {0};
+    vitro_task *a = vitro_spawn(pass_event, &m), *b = vitro_spawn(pass_event, &m);
+
+    (void)arg;
+    vitro_event_set(&m.event);
+    return vitro_join(a) + vitro_join(b);
+}
+static int cancel_me(void *arg)
+{
+    int r = vitro_acquire((struct vitro_sem *)arg);
+
+    return r == -ECANCELED ? 1 : 2;
+}
+static int cancelled_or_not(void *arg)
+{
+    struct vitro_sem sem = VITRO_SEM("s", 0);
+    vitro_task *t = vitro_spawn(cancel_me, &sem), *u = vitro_spawn(cancel_me, &sem);
+
+    (void)arg;
+    vitro_release(&sem);
+    vitro_cancel(t);
+    int r = vitro_join(t);
+    vitro_cancel(u);
+    return r * 10 + vitro_join(u);
+}
+
+TEST(the_reduced_search_sees_the_outcomes_of_the_plain_one_for_every_kind_of_object)
+{
+    static const vitro_fn all[] = {
+        one_each,     wait_twice,       through_one,    through_none,     through_many,
+        set_and_wait, once_tries_again, select_chooses, cancelled_or_not, one_without_loop};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+        struct vitro_outcomes plain =
+            vitro_explore(all[i], NULL, .strategy = VITRO_DFS, .schedules = 300000);
+        struct vitro_outcomes reduced =
+            vitro_explore(all[i], NULL, .strategy = VITRO_DPOR, .schedules = 300000);
+        CHECK_TRUE(plain.complete && reduced.complete && reduced.schedules <= plain.schedules);
+        CHECK_TRUE(plain.distinct <= reduced.schedules); /* choices are not in the fingerprint */
+        if (plain.count != reduced.count)
+            check_fail(__FILE__, __LINE__, "program %zu: %zu and %zu outcomes", i, plain.count,
+                       reduced.count);
+        for (size_t k = 0; k < plain.count; k++) {
+            bool found = false;
+            for (size_t n = 0; n < reduced.count; n++)
+                found |= strcmp(plain.list[k].label, reduced.list[n].label) == 0;
+            if (!found)
+                check_fail(__FILE__, __LINE__, "program %zu: '%s' is not seen", i,
+                           plain.list[k].label);
+        }
+        print_message("# program %zu: %llu schedules, %llu classes, %llu runs, %zu outcomes\n", i,
+                      (unsigned long long)plain.schedules, (unsigned long long)plain.distinct,
+                      (unsigned long long)reduced.schedules, plain.count);
+        vitro_outcomes_done(&plain);
+        vitro_outcomes_done(&reduced);
+    }
+}

@@ -158,6 +158,7 @@ static int deliver_cancel(vitro_task *task)
 {
     task->cancel = false;
     task->cancelled = true;
+    core_access(&task->sched->core, &task->core, task->done.id, false);
     return -ECANCELED;
 }
 
