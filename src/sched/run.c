@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GRACE_STEPS = 2000, STEPS_DEFAULT = 10000000, TASKS_DEFAULT = 2000000 };
+enum { STEPS_DEFAULT = 10000000, TASKS_DEFAULT = 2000000 };
 
 static __thread struct err thread_error;
 static _Atomic uint64_t threads_seen;
@@ -153,7 +153,7 @@ vitro_sched *vitro_sched_new_with(const struct vitro_sched_options *options)
     return sched;
 }
 
-static void labels_free(vitro_sched *sched)
+void sched_free_labels(vitro_sched *sched)
 {
     while (sched->labels) {
         char *older;
@@ -178,7 +178,7 @@ vitro_sched *vitro_sched_free(vitro_sched *sched)
     tasks_give_back(sched);
     if (sched->zombie)
         stack_give(sched->zombie);
-    labels_free(sched);
+    sched_free_labels(sched);
     trace_free(sched->trace);
     buf_done(&sched->error);
     buf_done(&sched->outcome);
@@ -335,148 +335,6 @@ int sched_drive(vitro_sched *sched, vitro_task *root)
     return sched->stopped ? -1 : 0;
 }
 
-/* ---- taking down */
-
-static uint32_t add_live(const vitro_sched *sched, struct buf *buf, bool detached_too)
-{
-    uint32_t count = 0;
-
-    for (vitro_task *t = sched->live_first; t; t = t->next) {
-        if (t->detached && !detached_too)
-            continue;
-        if (count < 8) {
-            buf_adds(buf, count ? ", '" : " '");
-            core_add_name(&sched->core, t->core.id, buf);
-            buf_addc(buf, '\'');
-        }
-        count++;
-    }
-    if (count > 8)
-        buf_addf(buf, " and %u more", count - 8);
-    return count;
-}
-
-/* Lets everything that is left go on without deciding or recording anything; true when all ended.
- */
-static bool drain(vitro_sched *sched, uint64_t steps)
-{
-    vitro_sched *before = sched_here;
-
-    sched_here = sched;
-    sched->single = true;
-    sched->driving = true;
-    while (sched->live_count && steps--) {
-        sched->single = false;
-        vitro_task *next = sched_pick(sched, NULL);
-        sched->single = true;
-        if (next)
-            enter(sched, next);
-        else if (!timers_count(&sched->timers) || !sched_fire_one(sched))
-            break;
-    }
-    sched->single = sched->driving = false;
-    sched_here = before;
-    return sched->live_count == 0;
-}
-
-/* The run went well: what is left is cancelled the ordinary way. */
-static void end_politely(vitro_sched *sched)
-{
-    CLEANUP(buf_done) struct buf names = {0};
-
-    for (vitro_task *t = sched->live_first; t; t = t->next)
-        (void)vitro_cancel_at(t, NULL);
-    if (drain(sched, GRACE_STEPS))
-        return;
-    (void)add_live(sched, &names, true);
-    sched->stopped = false;
-    sched_fail(sched, VITRO_UNFINISHED, "cancelled but would not end:%s", names.data);
-}
-
-/* One at a time, the youngest first: children end before the parents whose memory they use. No
- * wait lets go of the processor, so each runs to its end in one stretch or uses up its grace. */
-static void end_by_force(vitro_sched *sched)
-{
-    vitro_sched *before = sched_here;
-
-    sched_here = sched;
-    sched->unwinding = sched->driving = sched->single = true;
-    while (sched->live_last) {
-        vitro_task *task = sched->live_last;
-        if (task->state == TASK_LIVE) {
-            task->relock = NULL;
-            task_wake(task, WAKE_CANCEL);
-            core_disable(&sched->core, &task->core);
-            sched->grace = GRACE_STEPS;
-            enter(sched, task);
-        }
-        if (task == sched->live_last && task->state != TASK_DONE)
-            task_abandon(task);
-    }
-    sched->unwinding = sched->driving = sched->single = false;
-    sched_here = before;
-}
-
-/* A task that was left by longjmp is still marked as running, but our frame is not on its stack. */
-static bool left_by_longjmp(const vitro_sched *sched)
-{
-    const char *here = __builtin_frame_address(0);
-    const struct stack *stack = sched->current ? sched->current->stack : NULL;
-
-    return stack && (here < stack->low || here >= stack->low + stack->size);
-}
-
-/* What is left of it can only be dropped. */
-static void spoil(vitro_sched *sched)
-{
-    sched->stopped = sched->spoilt = true;
-    sched->driving = false;
-    sched->kind = VITRO_MISUSE;
-    buf_clear(&sched->error);
-    buf_adds(&sched->error, "task '");
-    core_add_name(&sched->core, sched->current->core.id, &sched->error);
-    buf_adds(&sched->error, "' was left by longjmp: its scheduler cannot go on");
-    task_abandon(sched->current);
-    sched->current = NULL;
-    if (sched_here == sched)
-        sched_here = NULL;
-}
-
-void sched_close(vitro_sched *sched)
-{
-    if (left_by_longjmp(sched))
-        spoil(sched);
-    sched->core.quiet = true;
-    if (sched->live_count && !sched->stopped)
-        end_politely(sched);
-    if (sched->live_count)
-        end_by_force(sched);
-    while (sched->ended)
-        task_recycle(sched->ended);
-    timers_clear(&sched->timers);
-    if (sched->labels_capacity) { /* keep the newest block for the next run */
-        char *older;
-        memcpy(&older, sched->labels, sizeof older);
-        char *newest = sched->labels;
-        sched->labels = older;
-        size_t capacity = sched->labels_capacity;
-        labels_free(sched);
-        memset((void *)newest, 0, sizeof(void *));
-        sched->labels = newest;
-        sched->labels_capacity = capacity;
-    }
-    sched->run = 0;
-}
-
-uint64_t sched_fingerprint(const vitro_sched *sched)
-{
-    uint64_t sum = core_fingerprint(&sched->core);
-
-    for (vitro_task *t = sched->live_first; t; t = t->next)
-        sum += t->core.hash * UINT64_C(0x9e3779b97f4a7c15) ^ t->core.op.kind;
-    return sum;
-}
-
 /* ---- running */
 
 static void apply(vitro_sched *sched, const struct vitro_run_options *options)
@@ -493,7 +351,7 @@ static void apply(vitro_sched *sched, const struct vitro_run_options *options)
 static void check_leaks(vitro_sched *sched)
 {
     CLEANUP(buf_done) struct buf names = {0};
-    uint32_t count = add_live(sched, &names, false);
+    uint32_t count = sched_add_live(sched, &names, false);
 
     if (count)
         sched_fail(sched, VITRO_LEAK, "%u %s left running:%s", count,
@@ -506,8 +364,8 @@ static int check_entry(vitro_sched *sched, const char *what)
 
     if (r < 0)
         return r;
-    if (sched_here && left_by_longjmp(sched_here))
-        spoil(sched_here);
+    if (sched_here && sched_left_by_longjmp(sched_here))
+        sched_spoil(sched_here);
     if (sched->spoilt)
         return -ENOTRECOVERABLE;
     if (sched->driving)

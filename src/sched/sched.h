@@ -155,6 +155,12 @@ int sched_thread_check(vitro_sched *sched, const char *what);
 int fail_text(const vitro_sched *sched, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 uint64_t sched_fingerprint(const vitro_sched *sched); /* also of a run that stopped half-way */
 
+/* ---- takedown.c */
+uint32_t sched_add_live(const vitro_sched *sched, struct buf *buf, bool detached_too); /* names */
+bool sched_left_by_longjmp(const vitro_sched *sched);
+void sched_spoil(vitro_sched *sched); /* drops the task that was left by longjmp */
+void sched_free_labels(vitro_sched *sched);
+
 /* ---- task.c */
 extern __thread vitro_sched *sched_here __attribute__((tls_model("initial-exec")));
 void task_switch(vitro_sched *sched, vitro_task *from, vitro_task *to); /* NULL: the driver */
