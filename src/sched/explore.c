@@ -396,6 +396,12 @@ static struct vitro_verdict replay(vitro_fn fn, void *arg, const char *schedule,
     s.options.no_selfcheck = true;
     s.options.no_shrink = !make_small;
     seen_add(&s.seen, s.last.fingerprint);
+    size_t unused = decider_schedule_unused(decider);
+    if (!tolerant && s.last.kind == VITRO_OK && unused) {
+        s.last.kind = VITRO_DIVERGED;
+        v.error = mem_format("the run ended well, with %zu decision%s of the schedule not used",
+                             unused, unused == 1 ? "" : "s");
+    }
     if (s.last.kind != VITRO_OK && s.last.kind != VITRO_DIVERGED)
         found(&s, &decisions, "replay", &v);
     v.kind = s.last.kind == VITRO_DIVERGED ? VITRO_DIVERGED : v.kind;

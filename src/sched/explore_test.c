@@ -408,6 +408,22 @@ TEST(a_schedule_that_does_not_fit_names_the_first_difference)
     vitro_verdict_done(&v);
 }
 
+TEST(a_schedule_that_is_too_long_is_named_too)
+{
+    SCHED(sched);
+    CHECK_INT(vitro_run(sched, deposits, NULL), 10);
+    CLEANUP(mem_free) char *schedule = vitro_schedule(sched);
+    CLEANUP(mem_free) char *longer = mem_format("%srun main/right *2\n", schedule);
+    struct vitro_verdict v = vitro_replay(deposits, NULL, schedule, .check.want = 10);
+
+    CHECK_INT(v.kind, VITRO_OK);
+    vitro_verdict_done(&v);
+    v = vitro_replay(deposits, NULL, longer, .check.want = 10);
+    CHECK_INT(v.kind, VITRO_DIVERGED);
+    CHECK_HAS(v.error, "with 2 decisions of the schedule not used");
+    vitro_verdict_done(&v);
+}
+
 static int random_numbers(void *arg)
 {
     (void)arg;

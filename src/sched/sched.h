@@ -226,6 +226,7 @@ void schedule_add(const vitro_sched *sched, struct buf *buf); /* the decisions, 
 struct decider *decider_schedule_new(const char *text, bool tolerant, struct err *err);
 /* "" while everything fits; else what did not, first of all. */
 const char *decider_schedule_trouble(const struct decider *decider);
+size_t decider_schedule_unused(const struct decider *decider); /* decisions nobody asked for */
 struct decider *decider_manual_new(vitro_sched *sched, vitro_manual ask, void *arg);
 
 /* ---- real.c */

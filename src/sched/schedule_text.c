@@ -312,6 +312,16 @@ const char *decider_schedule_trouble(const struct decider *decider)
     return buf_text(&((const struct schedule *)decider)->trouble);
 }
 
+size_t decider_schedule_unused(const struct decider *decider)
+{
+    const struct schedule *s = (const struct schedule *)decider;
+    size_t unused = 0;
+
+    for (size_t i = s->pos; i < s->count; i++)
+        unused += s->entries[i].times - (i == s->pos ? s->used : 0);
+    return unused;
+}
+
 struct decider *decider_schedule_new(const char *text, bool tolerant, struct err *err)
 {
     CLEANUP(decider_free) struct decider *decider = mem_alloc(sizeof(struct schedule));
