@@ -12,6 +12,9 @@ extern const struct command command_doctor;
 extern const struct command command_fidelity;
 extern const struct command command_help;
 extern const struct command command_run;
+extern const struct command command_sched_lanes;
+extern const struct command command_sched_show;
+extern const struct command command_sched_shrink;
 extern const struct command command_tape_annotate_add;
 extern const struct command command_tape_annotate_export;
 extern const struct command command_tape_annotate_list;
@@ -37,6 +40,9 @@ const struct command *const cli_commands[] = {
     &command_fidelity,
     &command_help,
     &command_run,
+    &command_sched_lanes,
+    &command_sched_show,
+    &command_sched_shrink,
     &command_tape_annotate_add,
     &command_tape_annotate_export,
     &command_tape_annotate_list,
