@@ -35,7 +35,6 @@ struct wait {
     struct vitro_object *object;
     ready_fn ready;
     vitro_value value; /* what a sender brings, where a barrier stood */
-    bool taken;        /* a rendezvous happened */
 };
 
 enum task_state { TASK_FREE, TASK_NEW, TASK_LIVE, TASK_DONE };
@@ -69,9 +68,8 @@ struct vitro_task {
     struct wait *waits; /* what it waits for: `wait`, or an array of a select */
     uint32_t wait_count;
     uint8_t state, wake;
-    bool cancel;    /* asked to; not yet delivered */
-    bool cancelled; /* delivered at least once */
-    bool detached, joined, interrupted, registered;
+    bool cancel; /* asked to; not yet delivered */
+    bool detached, interrupted, registered;
     uint8_t lane;
     uint32_t micro; /* trace: the piece of work it is ready for */
     struct wait wait;

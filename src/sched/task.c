@@ -212,7 +212,7 @@ vitro_task *sched_start(vitro_sched *sched, vitro_fn fn, void *arg,
     task->state = TASK_NEW;
     task->wake = WAKE_ACT;
     task->wait_count = 0;
-    task->cancel = task->cancelled = task->joined = task->interrupted = task->registered = false;
+    task->cancel = task->interrupted = task->registered = false;
     task->detached = options->detached;
     task->lane = 0;
     task->relock = NULL;

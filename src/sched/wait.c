@@ -157,7 +157,6 @@ static int unwound(vitro_task *task, struct op op)
 static int deliver_cancel(vitro_task *task)
 {
     task->cancel = false;
-    task->cancelled = true;
     core_access(&task->sched->core, &task->core, task->done.id, false);
     return -ECANCELED;
 }
