@@ -106,14 +106,12 @@ struct process {
     struct process *next;   /* all processes, newest first */
     struct process *parent; /* who spawned it; NULL when that one is gone */
     unsigned children, threads_spawned, task_count;
-    uint64_t events;           /* records on the tape so far */
-    bool vdso_ready;           /* our pages are mapped at page_base */
+    bool vdso_ready;           /* our pages are mapped */
     bool watched;              /* stopped at every call, for sys_socket.c */
     bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
     unsigned patches;          /* call sites replaced so far, fast.c */
     bool shares_memory;        /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
-    uint64_t page_base;
     uint64_t spin_ns;   /* clock ticks it was given for spinning: its CPU time */
     uint64_t spun_ns;   /* of those, since time last passed by other means */
     int64_t started_ns; /* virtual monotonic */
@@ -142,7 +140,7 @@ struct box {
     struct deadline_heap deadlines;
     struct task *first_task;
     struct task *buckets[1024]; /* hash by tid */
-    size_t task_count, process_count, process_count_max;
+    size_t task_count, process_count;
     uint64_t processes_ever;
     struct process *processes;
     struct process *first; /* the program itself; NULL when it has ended */
@@ -165,6 +163,7 @@ struct box {
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
     struct random_pipe *random_pipes;       /* special.c */
     uint64_t specials_made;
+    int cpu_lock;                     /* the claim on a CPU, order.c; -1 without */
     int store_fd;         /* what guests write, box_files.c; -1 without a view */
     int root_fd;          /* the box's root directory; -1 until its first exec */
     struct stat outside;  /* standard input, as the caller gave it */

@@ -218,7 +218,6 @@ void exec_happened(struct box *box, struct task *task)
             r = guest_write(task, view.vdso_address, &ours, sizeof ours);
         if (r == 0) {
             task->process->vdso_ready = true;
-            task->process->page_base = BOX_BASE;
         }
         task->regs = saved;
         task->regs_valid = task->regs_dirty = true;

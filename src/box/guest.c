@@ -93,7 +93,7 @@ uint64_t task_scratch(const struct task *task)
 {
     enum { PIECE = 64, PIECES = sizeof(((struct box_guest_page *)0)->scratch) / PIECE };
 
-    return task->process->page_base + offsetof(struct box_guest_page, scratch) +
+    return BOX_BASE + offsetof(struct box_guest_page, scratch) +
            (uint64_t)(task->ordinal % PIECES) * PIECE;
 }
 

@@ -12,6 +12,7 @@
 #include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/loopback.h"
+#include "box/order.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -31,7 +32,6 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -91,73 +91,6 @@ static int make_clock_segment(struct box *box, struct err *err)
     memcpy(memory + BOX_PAGE, box_vdso_image, image);
     box->clock.page = (struct box_clock_page *)memory;
     return 0;
-}
-
-static void pin_to_one_cpu(unsigned cpus)
-{
-    cpu_set_t set;
-    int cpu = sched_getcpu();
-
-    if (cpus > 1 || cpu < 0)
-        return;
-    CPU_ZERO(&set);
-    CPU_SET((unsigned)cpu, &set);
-    (void)sched_setaffinity(0, sizeof set, &set);
-}
-
-/* Guests run until they block rather than in turns, so that threads which race do so the same way
- * each time, whatever else the machine does.
- *
- * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just
- * above the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked.
- * Not before Linux 6.12, where real-time tasks lose a twentieth of the CPU even if nobody else
- * wants it. Elsewhere wake-ups are kept from preempting, and slices are as long as the kernel
- * permits. */
-enum { PRIORITY_SUPERVISOR = 1, PRIORITY_GUESTS = 2 };
-
-static bool kernel_is_at_least(unsigned major, unsigned minor)
-{
-    struct utsname name;
-    unsigned have_major = 0, have_minor = 0;
-
-    if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &have_major, &have_minor) != 2)
-        return false;
-    return have_major > major || (have_major == major && have_minor >= minor);
-}
-
-static bool set_realtime(int priority)
-{
-    struct sched_param param = {.sched_priority = priority};
-
-    return sched_setscheduler(0, SCHED_RR, &param) == 0;
-}
-
-static void set_batch(void)
-{
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime_ns, deadline_ns, period_ns;
-    } attributes = {
-        .size = sizeof attributes, .policy = SCHED_BATCH, .runtime_ns = 100 * NS_PER_MS};
-
-    (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
-static void order_supervisor(struct box *box)
-{
-    box->realtime = box->options->cpus <= 1 && sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
-                    kernel_is_at_least(6, 12) && set_realtime(PRIORITY_SUPERVISOR);
-}
-
-static void order_guests(struct box *box)
-{
-    if (box->realtime)
-        (void)set_realtime(PRIORITY_GUESTS);
-    else if (box->options->cpus <= 1)
-        set_batch();
 }
 
 /* What goes wrong on the way to the program comes back through this socket as words; the end of
@@ -438,7 +371,6 @@ int spawn_box(struct box *box, struct err *err)
     if (r < 0)
         return r;
     vclock_init(&box->clock, box->options);
-    pin_to_one_cpu(box->options->cpus);
     order_supervisor(box);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
         setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)

@@ -46,7 +46,7 @@ static void reset_page_reads(struct task *task)
     static const uint64_t zero;
 
     if (task->process->vdso_ready)
-        (void)guest_write(task, task->process->page_base, &zero, sizeof zero);
+        (void)guest_write(task, BOX_BASE, &zero, sizeof zero);
 }
 
 void clock_read_counted(struct box *box, struct task *task)
@@ -57,7 +57,7 @@ void clock_read_counted(struct box *box, struct task *task)
     if (!vclock_held(&box->clock) || box->clock.mode == BOX_CLOCK_MANUAL)
         return;
     if (process->vdso_ready)
-        (void)guest_read(task, process->page_base, &reads, sizeof reads);
+        (void)guest_read(task, BOX_BASE, &reads, sizeof reads);
     bool page_is_full = box->clock.page && reads >= box->clock.page->read_limit;
     if (!page_is_full && ++process->raw_reads < READS_A_TICK)
         return;

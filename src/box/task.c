@@ -73,7 +73,6 @@ struct process *process_add(struct box *box, struct process *parent, pid_t pid)
     process->started_ns = vclock_now(&box->clock);
     if (parent) { /* fork keeps the memory, so our pages are there */
         process->vdso_ready = parent->vdso_ready;
-        process->page_base = parent->page_base;
         process->patches = parent->patches;
         process->watched = parent->watched;
         process->in_special_directory = parent->in_special_directory;
@@ -83,8 +82,6 @@ struct process *process_add(struct box *box, struct process *parent, pid_t pid)
     box->processes = process;
     box->process_count++;
     box->processes_ever++;
-    if (box->process_count > box->process_count_max)
-        box->process_count_max = box->process_count;
     trace(TRACE_BOX, "process %s is pid %d", process->path, pid);
     return process;
 }

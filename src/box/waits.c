@@ -99,7 +99,7 @@ static int slot_of(struct task *task)
 
 static uint64_t slot_address(const struct task *task)
 {
-    return task->process->page_base + offsetof(struct box_guest_page, slots) +
+    return BOX_BASE + offsetof(struct box_guest_page, slots) +
            (uint64_t)task->slot * sizeof(struct box_return_slot);
 }
 

@@ -68,6 +68,7 @@ static int run_once(const struct box_options *asked, const char *root, unsigned 
     if (out < 0 || error < 0)
         return err->code;
     box.record = bundle;
+    box.wait_for_cpu = true;
     box.stdio[0] = in;
     box.stdio[1] = out;
     box.stdio[2] = error;

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Guests run until they block rather than in turns, so that threads which race do so the same way
+ * each time, whatever else the machine does.
+ *
+ * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just above
+ * the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked. Such a
+ * box takes a CPU for itself, claimed by a lock so that no two share one, and only from the upper half
+ * of the CPUs, so that the rest of the machine keeps the lower. Not before Linux 6.12, where real-time
+ * tasks lose a twentieth of the CPU even if nobody else wants it.
+ *
+ * Elsewhere, and when all such CPUs are taken, the box runs on a CPU of the lower half under ordinary
+ * scheduling, where wake-ups are kept from preempting and slices are as long as the kernel permits:
+ * everything is still right, but threads that race may race differently. */
+#include "box/order.h"
+#include "base/fd.h"
+#include "base/when.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { PRIORITY_SUPERVISOR = 1, PRIORITY_GUESTS = 2, CPUS_MAX = 1024 };
+
+static bool kernel_is_at_least(unsigned major, unsigned minor)
+{
+    struct utsname name;
+    unsigned have_major = 0, have_minor = 0;
+
+    if (uname(&name) < 0 || sscanf(name.release, "%u.%u", &have_major, &have_minor) != 2)
+        return false;
+    return have_major > major || (have_major == major && have_minor >= minor);
+}
+
+static bool set_realtime(int priority)
+{
+    struct sched_param param = {.sched_priority = priority};
+
+    return sched_setscheduler(0, SCHED_RR, &param) == 0;
+}
+
+static void set_batch(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime_ns, deadline_ns, period_ns;
+    } attributes = {
+        .size = sizeof attributes, .policy = SCHED_BATCH, .runtime_ns = 100 * NS_PER_MS};
+
+    (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+static void pin(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+/* The lock of a CPU, held as long as its fd is open; -1 if somebody else has it. */
+static int claim(int cpu, bool wait)
+{
+    char path[48];
+
+    (void)snprintf(path, sizeof path, "/dev/shm/vitro-cpu-%d.lock", cpu);
+    CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (fd >= 0)
+            (void)fchmod(fd, 0666); /* for boxes of other users as well */
+    }
+    if (fd < 0 || flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
+        return -1;
+    return take_fd(&fd);
+}
+
+/* The CPUs this process may use, in order. */
+static int allowed_cpus(int cpus[CPUS_MAX])
+{
+    cpu_set_t set;
+    int count = 0;
+
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return 0;
+    for (int cpu = 0; cpu < CPUS_MAX && cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET((unsigned)cpu, &set))
+            cpus[count++] = cpu;
+    return count;
+}
+
+/* Claims a CPU of the upper half for a box of real-time tasks. */
+static bool take_realtime_cpu(struct box *box, const int *cpus, int count)
+{
+    if (count < 2 || !kernel_is_at_least(6, 12) || !set_realtime(PRIORITY_SUPERVISOR))
+        return false;
+    for (int i = count - 1; i >= count / 2 && box->cpu_lock < 0; i--) {
+        box->cpu_lock = claim(cpus[i], false);
+        if (box->cpu_lock >= 0)
+            pin(cpus[i]);
+    }
+    if (box->cpu_lock < 0 && box->options->wait_for_cpu) {
+        box->cpu_lock = claim(cpus[count - 1], true);
+        pin(cpus[count - 1]);
+    }
+    if (box->cpu_lock >= 0)
+        return true;
+    (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+    return false;
+}
+
+void order_supervisor(struct box *box)
+{
+    static int cpus[CPUS_MAX];
+    int count = allowed_cpus(cpus), here = sched_getcpu();
+
+    if (box->options->cpus > 1 || !count)
+        return;
+    box->realtime = take_realtime_cpu(box, cpus, count);
+    if (box->realtime)
+        return;
+    int lower = count > 1 && kernel_is_at_least(6, 12) ? count / 2 : count;
+    pin(cpus[(here < 0 ? 0 : here) % lower]);
+}
+
+void order_guests(const struct box *box)
+{
+    if (box->realtime)
+        (void)set_realtime(PRIORITY_GUESTS);
+    else if (box->options->cpus <= 1)
+        set_batch();
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* order: who of the box runs when, and on which CPU. */
+#pragma once
+#include "box/box_internal.h"
+
+void order_supervisor(struct box *box); /* before init is made: sets box->realtime */
+void order_guests(const struct box *box); /* in init: inherited by every guest */
