@@ -1,9 +1,10 @@
 # The box beside the machine itself and beside others that stand between a program and the kernel. Every row's
-# commands run in turn, several times, and medians are compared. GO_SLEEPS=N changes the Go row (100,000).
+# commands run in turn, several times, and medians are compared. GO_SLEEPS=N (100,000) and GUESTS=N (10,000)
+# change the rows that take longest.
 set -euo pipefail
 bench=$O/bench/box_bench vitro=$O/vitro
-go_sleeps=${GO_SLEEPS:-100000}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/vitro-bench.XXXXXX")
+go_sleeps=${GO_SLEEPS:-100000} guests=${GUESTS:-10000}
+dir=$(mktemp -d "$PWD/$O/bench/work.XXXXXX") # not in /tmp, which a box has of its own
 trap 'rm -rf "$dir"' EXIT
 
 row() { # row WHAT MEASURED TARGET CONDITION-FOR-AWK
@@ -60,8 +61,8 @@ if [ -x build/guests/many_sleeps_go ]; then
     row "static Go, 1,000,000 x 1 ms (scaled from $go_sleeps)" "$million s" "< 60 s" "$million < 60"
 fi
 
-medians 1 $(box) "$bench" guests 10000 :: $(box) true
-echo "10,000 processes that sleep for an hour side by side|$(calc %.2f "($m1 - $m2) / 1e9") s||"
+medians 1 $(box) "$bench" guests "$guests" :: $(box) true
+echo "$guests processes that sleep for an hour side by side|$(calc %.2f "($m1 - $m2) / 1e9") s||"
 
 for i in $(seq 50); do
     printf '#include <stdio.h>\n#include <stdlib.h>\nint f%d(int n)\n{\n    return n ? f%d(n - 1) + printf("%%d", n) : abs(n);\n}\n' \
