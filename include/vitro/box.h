@@ -39,6 +39,8 @@ struct vitro_box_options {   /* zero is the default of each; argv has none */
     const char *directory;   /* working directory; NULL: the caller's */
     const char *clock;       /* as of vitro run --clock: "2026-01-01T00:00:00Z,manual", "x10" */
     const char *record;      /* bundle to write; NULL: none */
+    const char *fs;          /* "overlay" (NULL): writes stay in memory; "ro"; "real" */
+    const char *worktree;    /* whose changes are counted, and kept for vitro diff; NULL: here */
     uint64_t seed;           /* 0 reads as 1 */
     uint64_t max_time_ns;    /* virtual; 0: none */
     uint64_t timeout_ns;     /* real; 0: ten minutes */
@@ -76,6 +78,7 @@ struct vitro_box_findings { /* all it points at is the box's, until vitro_box_fr
     uint64_t virtual_ns, real_ns; /* how much time passed, inside and outside */
     uint64_t jumps, ticks;        /* moves of the clock, by idleness and by spinning */
     uint64_t stops, processes, orphans, seed;
+    uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
     uint64_t leak_count;
     const struct vitro_box_leak *leaks;
     const char *text;  /* why it ended, or what is blocked on what; "" when it just ended */

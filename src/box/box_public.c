@@ -54,6 +54,20 @@ static int make_capture(const char *name, struct err *err)
     return high;
 }
 
+static int read_fs_mode(const char *text, enum fs_mode *ret, struct err *err)
+{
+    static const char *const names[] = {
+        [FS_OVERLAY] = "overlay", [FS_REAL] = "real", [FS_RO] = "ro"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+        if (!text || strcmp(text, names[i]) == 0) {
+            *ret = text ? (enum fs_mode)i : FS_OVERLAY;
+            return 0;
+        }
+    err_set(err, -EINVAL, "'%s' is not a mode of files", text);
+    return err_hint(err, "write overlay, ro or real");
+}
+
 static int prepare(struct vitro_box *box, const struct vitro_box_options *asked, struct err *err)
 {
     box->options = (struct box_options){
@@ -61,6 +75,7 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
         .envp = asked->envp,
         .directory = asked->directory,
         .record = asked->record,
+        .fs.worktree = asked->worktree,
         .seed = asked->seed,
         .max_time_ns = asked->max_time_ns,
         .timeout_ns = asked->timeout_ns,
@@ -77,6 +92,8 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
     if (!asked->argv || !asked->argv[0] || !*asked->argv[0])
         return err_set(err, -EINVAL, "the program's name is empty");
     int r = asked->clock ? box_clock_parse(asked->clock, &box->options.clock, err) : 0;
+    if (r >= 0)
+        r = read_fs_mode(asked->fs, &box->options.fs.mode, err);
     for (int i = 0; r >= 0 && i < 2 && asked->capture_output; i++) {
         r = box->captured[i] = make_capture(i ? "stderr" : "stdout", err);
         box->options.stdio[i + 1] = r;
@@ -168,6 +185,8 @@ int vitro_box_wait(vitro_box *box, struct vitro_box_findings *ret, struct vitro_
         .processes = found->processes,
         .orphans = found->orphans,
         .seed = found->seed,
+        .files_changed = found->files_changed,
+        .files_outside = found->files_outside,
         .leak_count = found->leak_count,
         .leaks = box->leaks,
         .text = found->text,

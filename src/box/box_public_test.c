@@ -296,6 +296,27 @@ TEST(a_deadlock_is_found_and_described)
     CHECK_HAS(findings.text, "1.2 (cat): waits in openat");
 }
 
+TEST(writes_stay_in_memory_unless_files_are_real)
+{
+    static const char *const modes[] = {NULL, "overlay", "ro", "real"};
+    CLEANUP(mem_free) char *directory = mem_dup(tmp_path("work"));
+    struct err err = {0};
+
+    CHECK_OK(dir_make_all(directory, &err), err);
+    CLEANUP(mem_free) char *file = mem_format("%s/file", directory);
+    for (size_t i = 0; i < ARRAY_LENGTH(modes); i++) {
+        CLEANUP(vitro_box_free_)
+        vitro_box *box =
+            spawn_shell("(echo text >file) 2>/dev/null; cat file 2>/dev/null; exit 0",
+                        (struct vitro_box_options){
+                            .fs = modes[i], .directory = directory, .worktree = directory});
+        struct vitro_box_findings findings = wait_for(box);
+        CHECK_TEXT(findings.output, i == 2 ? "" : "text\n");
+        CHECK_INT(findings.files_changed, i < 2);
+        CHECK_TRUE(file_exists(file) == (i == 3));
+    }
+}
+
 TEST(what_cannot_be_started_is_told_by_wait)
 {
     static const char *const argv[] = {"/no/such/program", NULL};
@@ -318,6 +339,8 @@ TEST(options_that_make_no_sense_are_refused_with_words)
         !vitro_box_spawn(&(struct vitro_box_options){.argv = argv, .clock = "noon"}, &error));
     CHECK_INT(error.code, -EINVAL);
     CHECK_HAS(error.text, "'noon' is not a clock");
+    CHECK_TRUE(!vitro_box_spawn(&(struct vitro_box_options){.argv = argv, .fs = "rw"}, &error));
+    CHECK_HAS(error.text, "'rw' is not a mode of files\nhint: write overlay, ro or real");
     CHECK_TRUE(!vitro_box_spawn(&(struct vitro_box_options){.argv = nothing}, &error));
     CHECK_HAS(error.text, "name is empty");
     CHECK_TRUE(!vitro_box_spawn(&(struct vitro_box_options){0}, NULL));

@@ -11,7 +11,7 @@
 TOP=${TOP:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
 O=${O:-build}
 VITRO=${VITRO:-$TOP/$O/vitro}
-GUESTS=$TOP/$O/guests
+GUESTS=$TOP/build/guests # never sanitised
 tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/vitro-e2e.XXXXXX")
 trap 'rm -rf "$tap_dir"' EXIT
 tap_count=0 tap_failed=0
