@@ -112,11 +112,11 @@ struct process {
     unsigned patches;          /* call sites replaced so far, fast.c */
     bool shares_memory;        /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
-    uint64_t spin_ns;   /* clock ticks it was given for spinning: its CPU time */
-    uint64_t spun_ns;   /* of those, since time last passed by other means */
-    int64_t started_ns; /* virtual monotonic */
-    uint64_t raw_reads; /* clock reads by system call since the last other event */
-    struct rng random;  /* the stream behind getrandom */
+    uint64_t spin_ns;               /* clock ticks it was given for spinning: its CPU time */
+    uint64_t spun_ns;               /* of those, since time last passed by other means */
+    int64_t started_ns;             /* virtual monotonic */
+    uint64_t raw_reads;             /* clock reads by system call since the last other event */
+    struct rng random;              /* the stream behind getrandom */
     uint64_t random_draws, random_bytes, random_opens;
     pid_t pid_inside;              /* in the box's pid namespace; 0 until asked for */
     struct process_timers *timers; /* sys_timer.c; NULL until one is used */
@@ -163,7 +163,7 @@ struct box {
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
     struct random_pipe *random_pipes;       /* special.c */
     uint64_t specials_made;
-    int cpu_lock;                     /* the claim on a CPU, order.c; -1 without */
+    int cpu_lock;         /* the claim on a CPU, order.c; -1 without */
     int store_fd;         /* what guests write, box_files.c; -1 without a view */
     int root_fd;          /* the box's root directory; -1 until its first exec */
     struct stat outside;  /* standard input, as the caller gave it */

@@ -44,8 +44,8 @@ struct box_options {
     const char *control;  /* path of the control socket; NULL: none */
     int stdio[3];         /* 0: inherit; else an fd that becomes 0, 1, 2 */
     bool allow_leak, allow_orphan;
-    bool wait_for_cpu;       /* until a CPU can be had for real-time guests, where that is permitted */
-    bool foreground; /* the program gets the controlling terminal */
+    bool wait_for_cpu; /* until a CPU can be had for real-time guests, where that is permitted */
+    bool foreground;   /* the program gets the controlling terminal */
 };
 
 enum box_outcome {

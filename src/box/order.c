@@ -2,15 +2,15 @@
 /* Guests run until they block rather than in turns, so that threads which race do so the same way
  * each time, whatever else the machine does.
  *
- * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just above
- * the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked. Such a
- * box takes a CPU for itself, claimed by a lock so that no two share one, and only from the upper half
- * of the CPUs, so that the rest of the machine keeps the lower. Not before Linux 6.12, where real-time
- * tasks lose a twentieth of the CPU even if nobody else wants it.
+ * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just
+ * above the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked.
+ * Such a box takes a CPU for itself, claimed by a lock so that no two share one, and only from the
+ * upper half of the CPUs, so that the rest of the machine keeps the lower. Not before Linux 6.12,
+ * where real-time tasks lose a twentieth of the CPU even if nobody else wants it.
  *
- * Elsewhere, and when all such CPUs are taken, the box runs on a CPU of the lower half under ordinary
- * scheduling, where wake-ups are kept from preempting and slices are as long as the kernel permits:
- * everything is still right, but threads that race may race differently. */
+ * Elsewhere, and when all such CPUs are taken, the box runs on a CPU of the lower half under
+ * ordinary scheduling, where wake-ups are kept from preempting and slices are as long as the kernel
+ * permits: everything is still right, but threads that race may race differently. */
 #include "box/order.h"
 #include "base/fd.h"
 #include "base/when.h"

@@ -3,5 +3,5 @@
 #pragma once
 #include "box/box_internal.h"
 
-void order_supervisor(struct box *box); /* before init is made: sets box->realtime */
+void order_supervisor(struct box *box);   /* before init is made: sets box->realtime */
 void order_guests(const struct box *box); /* in init: inherited by every guest */
