@@ -415,7 +415,7 @@ void box_move_clock(struct box *box, int64_t to_ns)
     trace(TRACE_CLOCK, "clock moves by %lld ns", (long long)(to_ns - from));
 }
 
-static bool over_max_time(struct box *box, int64_t due_ns)
+bool box_over_max_time(struct box *box, int64_t due_ns)
 {
     uint64_t limit = box->options->max_time_ns;
 
@@ -450,7 +450,7 @@ static bool idle_step(struct box *box)
         report_deadlock(box);
         return true;
     }
-    if (over_max_time(box, next->due_ns))
+    if (box_over_max_time(box, next->due_ns))
         return true;
     if (next->due_ns > vclock_now(&box->clock))
         box->clock.jumps++;
@@ -546,13 +546,6 @@ static uint64_t sleep_limit(struct box *box, uint64_t quiet_ns)
     return limit;
 }
 
-/* Whoever was resumed runs now, until it blocks or stops; with priorities it has already. */
-static void let_guests_run(const struct box *box)
-{
-    if (!box->realtime)
-        (void)sched_yield();
-}
-
 static void loop(struct box *box)
 {
     uint64_t last_event = wall_monotonic_ns(), scanned = last_event, checked = 0;
@@ -565,7 +558,7 @@ static void loop(struct box *box)
         if (box->over || !box->task_count)
             break;
         if (any) {
-            let_guests_run(box);
+            (void)sched_yield(); /* whoever was resumed runs now, until it blocks or stops */
             looks = 0;
             last_event = 0;
             check_steps(box);
@@ -586,14 +579,14 @@ static void loop(struct box *box)
             progress = fire_due(box);
         }
         if (progress) {
-            let_guests_run(box);
+            (void)sched_yield();
             continue;
         }
         uint64_t now = wall_monotonic_ns();
         if (!last_event)
             last_event = now;
-        if (looks++ < 3 && idle == IDLE_NO && !box->realtime) {
-            let_guests_run(box);
+        if (looks++ < 3 && idle == IDLE_NO) {
+            (void)sched_yield();
             continue;
         }
         if (now - scanned > 50 * NS_PER_MS) { /* signals whose sender we did not see */

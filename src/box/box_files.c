@@ -226,6 +226,10 @@ static void rename_exit(struct box *box, struct task *task)
 /* As real root the kernel redirects directories itself. */
 enum verdict sys_rename(struct box *box, struct task *task)
 {
+    struct user_regs_struct *regs = task_regs(task);
+    bool at = (long)regs->orig_rax != SYS_rename;
+
+    files_touch(box, task, at ? (int)regs->rdx : AT_FDCWD, at ? regs->r10 : regs->rsi);
     if (box->store_fd < 0 || fs_is_real_root())
         return VERDICT_GO;
     task->note[0] = task_regs(task)->orig_rax;

@@ -163,12 +163,13 @@ struct box {
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
     struct random_pipe *random_pipes;       /* special.c */
     uint64_t specials_made;
+    int caller_fd;        /* pidfd of who made the supervisor */
     int cpu_lock;         /* the claim on a CPU, order.c; -1 without */
     int store_fd;         /* what guests write, box_files.c; -1 without a view */
     int root_fd;          /* the box's root directory; -1 until its first exec */
     struct stat outside;  /* standard input, as the caller gave it */
     bool program_started; /* its exec succeeded */
-    bool realtime;        /* guests run above the supervisor: it runs when they all wait */
+    bool realtime;        /* guests and supervisor have a real-time priority, order.c */
     uint64_t last_interrupt_ns;
     struct control *control; /* control.c; NULL without a control socket */
 };
@@ -176,6 +177,7 @@ struct box {
 /* box.c: the loop. */
 int box_supervise(struct box *box, struct err *err);
 void box_move_clock(struct box *box, int64_t to_ns);
+bool box_over_max_time(struct box *box, int64_t due_ns); /* then the box has ended */
 void box_end(struct box *box, enum box_outcome outcome, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* task.c */
@@ -214,6 +216,7 @@ int exec_find_kernel_vdso(struct box *box, struct err *err);
 
 /* sys_files.c: whether a relative path of this task may lead to a special file. */
 bool files_in_special_directory(const struct task *task);
+void files_touch(struct box *box, struct task *task, int directory, uint64_t address);
 
 /* sys_socket.c */
 void socket_call(struct box *box, struct task *task);

@@ -19,9 +19,10 @@ enum box_clock_mode {
 
 struct box_clock {
     enum box_clock_mode mode;
-    int64_t start_ns; /* since 1970; 0: 2026-01-01T00:00:00Z, or now for running clocks */
+    int64_t start_ns; /* since 1970; otherwise: 2026-01-01T00:00:00Z, or now for running clocks */
     int64_t shift_ns; /* BOX_CLOCK_SHIFTED */
     uint32_t scale;   /* BOX_CLOCK_SCALED */
+    bool start_given; /* start_ns counts, even if it is 0 */
 };
 
 /* "real", WHEN, "WHEN,manual", "manual", "+7d", "-2h", "x10". -EINVAL with the forms. */

@@ -57,15 +57,29 @@ struct file_times *file_times_free(struct file_times *times)
     return NULL;
 }
 
+static size_t bucket_of(const struct file_stamp *stamp)
+{
+    return (stamp->inode * 3 + stamp->which + stamp->device * 31) % BUCKETS;
+}
+
+static struct noted *look_up(const struct file_times *times, const struct file_stamp *stamp)
+{
+    struct noted *noted = times->buckets[bucket_of(stamp)];
+
+    while (noted && (noted->stamp.inode != stamp->inode || noted->stamp.device != stamp->device ||
+                     noted->stamp.which != stamp->which))
+        noted = noted->next;
+    return noted;
+}
+
 static struct noted *find(struct file_times *times, const struct file_stamp *stamp)
 {
-    size_t bucket = (stamp->inode * 3 + stamp->which + stamp->device * 31) % BUCKETS;
+    struct noted *noted = look_up(times, stamp);
+    size_t bucket = bucket_of(stamp);
 
-    for (struct noted *noted = times->buckets[bucket]; noted; noted = noted->next)
-        if (noted->stamp.inode == stamp->inode && noted->stamp.device == stamp->device &&
-            noted->stamp.which == stamp->which)
-            return noted;
-    struct noted *noted = mem_alloc(sizeof *noted);
+    if (noted)
+        return noted;
+    noted = mem_alloc(sizeof *noted);
     noted->stamp = *stamp;
     noted->stamp.ns = INT64_MIN; /* no stamp noted yet */
     noted->next = times->buckets[bucket];
@@ -86,9 +100,12 @@ static int64_t squash(const struct file_times *times, int64_t ns)
 int64_t file_times_show(struct file_times *times, const struct file_stamp *stamp, int64_t now_ns,
                         bool age)
 {
+    struct noted *noted = look_up(times, stamp);
+    if (noted && noted->stamp.ns == stamp->ns)
+        return noted->shown_ns; /* seen before, or set by a guest */
     if (stamp->ns < times->real_start_ns)
         return age ? squash(times, stamp->ns) : stamp->ns;
-    struct noted *noted = find(times, stamp);
+    noted = find(times, stamp);
     if (noted->stamp.ns != stamp->ns) {
         noted->stamp.ns = stamp->ns;
         noted->shown_ns = now_ns;

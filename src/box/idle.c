@@ -111,10 +111,14 @@ static bool never_waits_for_disk(long number)
 
 static bool is_blocked(struct box *box, struct task *task)
 {
+    int letter;
+
     switch (task->state) {
     case TASK_PARKED:
-    case TASK_LISTENING:
         return true;
+    case TASK_LISTENING: /* until SIGCONT, which makes it run without our doing */
+        letter = idle_state_letter(task);
+        return letter == 't' || letter == 'T';
     case TASK_NEW:
     case TASK_STOPPED:
         return false;
@@ -125,7 +129,7 @@ static bool is_blocked(struct box *box, struct task *task)
     if (off && task->tid != task->process->pid && never_waits_for_disk(task->blocked.number) &&
         !box->dying)
         return true;
-    int letter = idle_state_letter(task);
+    letter = idle_state_letter(task);
     if (letter == 'Z') { /* a first thread that has ended before the others */
         box->dying = true;
         return true;

@@ -2,11 +2,14 @@
 /* Guests run until they block rather than in turns, so that threads which race do so the same way
  * each time, whatever else the machine does.
  *
- * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they get a real-time priority just
- * above the supervisor's, on its CPU: it then runs exactly when every guest has stopped or blocked.
- * Such a box takes a CPU for itself, claimed by a lock so that no two share one, and only from the
- * upper half of the CPUs, so that the rest of the machine keeps the lower. Not before Linux 6.12,
- * where real-time tasks lose a twentieth of the CPU even if nobody else wants it.
+ * Where it is permitted (root, CAP_SYS_NICE, RLIMIT_RTPRIO) they and the supervisor get a real-time
+ * priority on one CPU: each runs until it blocks, in the order in which they became able to run.
+ * The supervisor one step below its guests would run exactly when all of them wait, which is
+ * tempting; but then a guest that spins for another, which is stopped and waits for the supervisor,
+ * spins for ever. Such a box takes a CPU for itself, claimed by a lock so that no two share one,
+ * and only from the upper half of the CPUs, so that the rest of the machine keeps the lower. Not
+ * before Linux 6.12, where real-time tasks lose a twentieth of the CPU even if nobody else wants
+ * it.
  *
  * Elsewhere, and when all such CPUs are taken, the box runs on a CPU of the lower half under
  * ordinary scheduling, where wake-ups are kept from preempting and slices are as long as the kernel
@@ -24,7 +27,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { PRIORITY_SUPERVISOR = 1, PRIORITY_GUESTS = 2, CPUS_MAX = 1024 };
+enum { PRIORITY = 1, PRIORITY_INIT = 2, CPUS_MAX = 1024 };
 
 static bool kernel_is_at_least(unsigned major, unsigned minor)
 {
@@ -100,7 +103,7 @@ static int allowed_cpus(int cpus[CPUS_MAX])
 /* Claims a CPU of the upper half for a box of real-time tasks. */
 static bool take_realtime_cpu(struct box *box, const int *cpus, int count)
 {
-    if (count < 2 || !kernel_is_at_least(6, 12) || !set_realtime(PRIORITY_SUPERVISOR))
+    if (count < 2 || !kernel_is_at_least(6, 12) || !set_realtime(PRIORITY))
         return false;
     for (int i = count - 1; i >= count / 2 && box->cpu_lock < 0; i--) {
         box->cpu_lock = claim(cpus[i], false);
@@ -131,10 +134,16 @@ void order_supervisor(struct box *box)
     pin(cpus[(here < 0 ? 0 : here) % lower]);
 }
 
+void order_init(const struct box *box)
+{
+    if (box->realtime)
+        (void)set_realtime(PRIORITY_INIT);
+}
+
 void order_guests(const struct box *box)
 {
     if (box->realtime)
-        (void)set_realtime(PRIORITY_GUESTS);
+        (void)set_realtime(PRIORITY);
     else if (box->options->cpus <= 1)
         set_batch();
 }

@@ -4,4 +4,5 @@
 #include "box/box_internal.h"
 
 void order_supervisor(struct box *box);   /* before init is made: sets box->realtime */
+void order_init(const struct box *box);   /* above the guests: it has to see the caller's end */
 void order_guests(const struct box *box); /* in init: inherited by every guest */

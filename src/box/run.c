@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +95,7 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
     struct err err = {0};
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    box.caller_fd = (int)syscall(SYS_pidfd_open, getppid(), 0);
     allow_many_fds();
     box.real_started_ns = wall_monotonic_ns();
     box.coarse_started_ns = wall_coarse_ns();
@@ -131,7 +133,8 @@ static void supervisor_main(const struct box_options *options, const sigset_t *m
     _exit(fd_write_full(report_fd, findings, sizeof *findings) < 0);
 }
 
-/* A supervisor below its guests does not run while they compute: to be heard it is lifted. */
+/* A supervisor takes turns with its guests, and theirs are long: to be heard at once it is lifted.
+ */
 static void lift(pid_t supervisor)
 {
     struct sched_param param = {.sched_priority = 3};

@@ -21,6 +21,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@
 #include <sys/ptrace.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -224,11 +226,35 @@ static void become_program(struct box *box, int socket)
     exec_program(box, socket, envp);
 }
 
-static void reap_for_ever(void)
+/* Reaps what is left to it, and ends the box when the caller is gone. The supervisor would do so
+ * too, but it takes turns with guests that compute, and their turns are long. */
+static void reap_for_ever(int caller)
 {
-    for (;;)
-        if (waitpid(-1, NULL, __WALL) < 0 && errno != EINTR)
-            (void)pause(); /* everybody is gone; the supervisor ends us */
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    struct pollfd fds[2] = {
+        {.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .events = POLLIN},
+        {.fd = caller, .events = POLLIN}};
+    for (;;) {
+        struct signalfd_siginfo info;
+        (void)poll(fds, 2, -1);
+        if (fds[1].revents)
+            _exit(0); /* takes everybody along */
+        while (read(fds[0].fd, &info, sizeof info) > 0)
+            ;
+        while (waitpid(-1, NULL, __WALL | WNOHANG) > 0)
+            ;
+    }
+}
+
+/* Nothing of the caller's stays open in init but the watch on it. */
+static void close_all_but(int kept)
+{
+    if (kept > 0)
+        (void)syscall(SYS_close_range, 0, kept - 1, 0);
+    (void)syscall(SYS_close_range, kept + 1, ~0u, 0);
 }
 
 /* ps in the box shows init's command line, which would be the caller's with its paths. */
@@ -269,11 +295,11 @@ static void become_init(struct box *box, int socket)
     if (pid == 0)
         become_program(box, socket);
     name_init(); /* behind the fork: the program's arguments are there */
-    (void)close(socket);
-    (void)syscall(SYS_close_range, 0, ~0u, 0);
+    order_init(box);
+    close_all_but(box->caller_fd);
     sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
-    reap_for_ever();
+    reap_for_ever(box->caller_fd);
 }
 
 /* Takes messages until the program says hello: before it, init hands over the store. */

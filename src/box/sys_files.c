@@ -253,33 +253,104 @@ static bool writes(uint64_t flags)
     return (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
 }
 
-static enum verdict open_path(struct box *box, struct task *task, int directory, uint64_t address,
-                              int path_argument, uint64_t flags)
+/* Takes "//", "/./" and "/.." out of an absolute path, by its letters alone. */
+static void tidy_path(char *path)
 {
-    char name[4096], base[64], full[8300];
+    char *to = path;
+
+    for (const char *from = path; *from;) {
+        size_t length = strcspn(from + 1, "/") + 1; /* one "/name" */
+        if (length == 3 && memcmp(from, "/..", 3) == 0) {
+            while (to > path && *--to != '/')
+                ;
+        } else if (length > 1 && !(length == 2 && from[1] == '.')) {
+            memmove(to, from, length);
+            to += length;
+        }
+        from += length;
+    }
+    if (to == path)
+        *to++ = '/';
+    *to = '\0';
+}
+
+enum { FULL_PATH_MAX = 8300 };
+
+/* The absolute path that a call means, as the guest names it; false if it cannot be told. */
+static bool full_path(struct task *task, int directory, uint64_t address, char full[FULL_PATH_MAX])
+{
+    char name[4096], base[64], where[4096];
 
     if (guest_read_text(task, address, name, sizeof name) < 0)
-        return VERDICT_GO;
+        return false;
     if (name[0] == '/') {
-        (void)snprintf(full, sizeof full, "%s", name);
+        (void)snprintf(full, FULL_PATH_MAX, "%s", name);
     } else {
-        char where[4096];
         if (directory == AT_FDCWD)
             (void)snprintf(base, sizeof base, "/proc/%d/cwd", task->tid);
         else
             (void)snprintf(base, sizeof base, "/proc/%d/fd/%d", task->tid, directory);
         ssize_t length = readlink(base, where, sizeof where - 1);
-        if (length < 0)
-            return VERDICT_GO;
+        if (length <= 0 || where[0] != '/')
+            return false;
         where[length] = '\0';
-        (void)snprintf(full, sizeof full, "%s/%s", where, name);
+        (void)snprintf(full, FULL_PATH_MAX, "%s/%s", where, name);
     }
-    if (writes(flags)) {
-        if (vclock_held(&box->clock))
-            file_times_touch(box->times, full);
+    tidy_path(full);
+    return true;
+}
+
+static enum verdict open_path(struct box *box, struct task *task, int directory, uint64_t address,
+                              int path_argument, uint64_t flags)
+{
+    char full[FULL_PATH_MAX];
+
+    if (!full_path(task, directory, address, full))
         return VERDICT_GO;
-    }
-    return special_open(box, task, full, path_argument);
+    if (!writes(flags))
+        return special_open(box, task, full, path_argument);
+    if (vclock_held(&box->clock))
+        file_times_touch(box->times, full);
+    return VERDICT_GO;
+}
+
+/* Calls that make a name: the time of it, and of its directory, is noted when the clock moves. */
+void files_touch(struct box *box, struct task *task, int directory, uint64_t address)
+{
+    char full[FULL_PATH_MAX];
+
+    if (vclock_held(&box->clock) && full_path(task, directory, address, full))
+        file_times_touch(box->times, full);
+}
+
+enum verdict sys_make(struct box *box, struct task *task)
+{
+    files_touch(box, task, AT_FDCWD, task_regs(task)->rdi);
+    return VERDICT_GO;
+}
+
+enum verdict sys_make_at(struct box *box, struct task *task)
+{
+    files_touch(box, task, (int)task_regs(task)->rdi, task_regs(task)->rsi);
+    return VERDICT_GO;
+}
+
+enum verdict sys_symlink(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    bool at = (long)regs->orig_rax == SYS_symlinkat;
+
+    files_touch(box, task, at ? (int)regs->rsi : AT_FDCWD, at ? regs->rdx : regs->rsi);
+    return VERDICT_GO;
+}
+
+enum verdict sys_link(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    bool at = (long)regs->orig_rax == SYS_linkat;
+
+    files_touch(box, task, at ? (int)regs->rdx : AT_FDCWD, at ? regs->r10 : regs->rsi);
+    return VERDICT_GO;
 }
 
 enum verdict sys_open(struct box *box, struct task *task)
@@ -314,33 +385,46 @@ enum verdict sys_creat(struct box *box, struct task *task)
 }
 
 /* Relative paths are left to the fast path of openat unless the working directory is special. */
-bool files_in_special_directory(const struct task *task)
+static bool is_special(const char *where)
 {
-    char link[40], where[16] = {0};
-
-    (void)snprintf(link, sizeof link, "/proc/%d/cwd", task->tid);
-    if (readlink(link, where, sizeof where - 1) < 0)
-        return true; /* the slow path is always right */
     return strcmp(where, "/") == 0 || text_starts(where, "/proc") || text_starts(where, "/dev") ||
            text_starts(where, "/sys");
 }
 
-static void chdir_exit(struct box *box, struct task *task)
+static bool link_is_special(const char *link)
+{
+    char where[16] = {0};
+
+    return readlink(link, where, sizeof where - 1) < 0 || is_special(where);
+}
+
+bool files_in_special_directory(const struct task *task)
+{
+    char link[40];
+
+    (void)snprintf(link, sizeof link, "/proc/%d/cwd", task->tid);
+    return link_is_special(link);
+}
+
+static void set_special(struct task *task, bool special)
 {
     struct process *process = task->process;
+    uint64_t flag = special;
 
-    (void)box;
-    task->on_exit = NULL;
-    if ((long)task_regs(task)->rax != 0)
-        return;
-    bool special = files_in_special_directory(task);
     if (special == process->in_special_directory)
         return;
     process->in_special_directory = special;
-    uint64_t flag = special;
     if (process->vdso_ready)
         (void)guest_write(task, BOX_BASE + offsetof(struct box_guest_page, in_special_directory),
                           &flag, sizeof flag);
+}
+
+static void chdir_exit(struct box *box, struct task *task)
+{
+    (void)box;
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax == 0)
+        set_special(task, files_in_special_directory(task));
 }
 
 enum verdict sys_chdir(struct box *box, struct task *task)
@@ -348,4 +432,18 @@ enum verdict sys_chdir(struct box *box, struct task *task)
     (void)box;
     task->on_exit = chdir_exit;
     return VERDICT_EXIT;
+}
+
+/* Told at the entry, without a second stop: where it fails, the slow path is always right. */
+enum verdict sys_fchdir(struct box *box, struct task *task)
+{
+    char link[48];
+
+    (void)box;
+    (void)snprintf(link, sizeof link, "/proc/%d/fd/%d", task->tid, (int)task_regs(task)->rdi);
+    if (link_is_special(link))
+        set_special(task, true);
+    else if (task->process->in_special_directory)
+        return sys_chdir(box, task);
+    return VERDICT_GO;
 }

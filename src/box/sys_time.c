@@ -29,6 +29,8 @@ static void tick(struct box *box, struct task *task)
     step = step > TICK_NS_MIN ? step : TICK_NS_MIN;
     if (first && first->due_ns < now + step)
         step = first->due_ns > now ? first->due_ns - now : 0;
+    if (box_over_max_time(box, now + step))
+        return;
     if (step > 0)
         box_move_clock(box, now + step);
     process->spun_ns += (uint64_t)step;

@@ -46,6 +46,7 @@ int box_clock_parse(const char *text, struct box_clock *ret, struct err *err)
         if (when_parse(when, &clock.start_ns, NULL) < 0 || (*rest && strcmp(rest, ",manual") != 0))
             return parse_failed(text, err);
         clock.mode = *rest ? BOX_CLOCK_MANUAL : BOX_CLOCK_PAUSED;
+        clock.start_given = true;
     }
     *ret = clock;
     return 0;
@@ -70,7 +71,7 @@ static void publish(struct vclock *clock)
 void vclock_init(struct vclock *clock, const struct box_options *options)
 {
     const struct box_clock *wanted = &options->clock;
-    int64_t start = wanted->start_ns ? wanted->start_ns : DEFAULT_START_NS;
+    int64_t start = wanted->start_given ? wanted->start_ns : DEFAULT_START_NS;
 
     clock->mode = wanted->mode;
     clock->scale = wanted->mode == BOX_CLOCK_SCALED ? wanted->scale : 1;

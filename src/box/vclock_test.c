@@ -34,20 +34,21 @@ TEST(every_form_of_a_clock_is_read)
     } rows[] = {
         {"real", {.mode = BOX_CLOCK_REAL}},
         {"manual", {.mode = BOX_CLOCK_MANUAL}},
-        {"2024-02-29", {BOX_CLOCK_PAUSED, INT64_C(1709164800000000000), 0, 0}},
-        {"2024-02-29T23:59:58Z", {BOX_CLOCK_PAUSED, INT64_C(1709251198000000000), 0, 0}},
-        {"2024-02-29T23:59:58.25Z", {BOX_CLOCK_PAUSED, INT64_C(1709251198250000000), 0, 0}},
-        {"2024-03-01T01:59:58+02:00", {BOX_CLOCK_PAUSED, INT64_C(1709251198000000000), 0, 0}},
-        {"@1000.5", {BOX_CLOCK_PAUSED, INT64_C(1000500000000), 0, 0}},
-        {"1767225600000", {BOX_CLOCK_PAUSED, INT64_C(1767225600000000000), 0, 0}},
-        {"2026-01-01,manual", {BOX_CLOCK_MANUAL, INT64_C(1767225600000000000), 0, 0}},
-        {"@1,manual", {BOX_CLOCK_MANUAL, INT64_C(1000000000), 0, 0}},
-        {"+7d", {BOX_CLOCK_SHIFTED, 0, INT64_C(604800000000000), 0}},
-        {"-2h", {BOX_CLOCK_SHIFTED, 0, -INT64_C(7200000000000), 0}},
-        {"+1h30m", {BOX_CLOCK_SHIFTED, 0, INT64_C(5400000000000), 0}},
-        {"x10", {BOX_CLOCK_SCALED, 0, 0, 10}},
-        {"x1", {BOX_CLOCK_SCALED, 0, 0, 1}},
-        {"x1000000", {BOX_CLOCK_SCALED, 0, 0, 1000000}},
+        {"2024-02-29", {BOX_CLOCK_PAUSED, INT64_C(1709164800000000000), 0, 0, true}},
+        {"2024-02-29T23:59:58Z", {BOX_CLOCK_PAUSED, INT64_C(1709251198000000000), 0, 0, true}},
+        {"2024-02-29T23:59:58.25Z", {BOX_CLOCK_PAUSED, INT64_C(1709251198250000000), 0, 0, true}},
+        {"2024-03-01T01:59:58+02:00", {BOX_CLOCK_PAUSED, INT64_C(1709251198000000000), 0, 0, true}},
+        {"@1000.5", {BOX_CLOCK_PAUSED, INT64_C(1000500000000), 0, 0, true}},
+        {"1767225600000", {BOX_CLOCK_PAUSED, INT64_C(1767225600000000000), 0, 0, true}},
+        {"2026-01-01,manual", {BOX_CLOCK_MANUAL, INT64_C(1767225600000000000), 0, 0, true}},
+        {"1970-01-01", {BOX_CLOCK_PAUSED, 0, 0, 0, true}},
+        {"@1,manual", {BOX_CLOCK_MANUAL, INT64_C(1000000000), 0, 0, true}},
+        {"+7d", {BOX_CLOCK_SHIFTED, 0, INT64_C(604800000000000), 0, false}},
+        {"-2h", {BOX_CLOCK_SHIFTED, 0, -INT64_C(7200000000000), 0, false}},
+        {"+1h30m", {BOX_CLOCK_SHIFTED, 0, INT64_C(5400000000000), 0, false}},
+        {"x10", {BOX_CLOCK_SCALED, 0, 0, 10, false}},
+        {"x1", {BOX_CLOCK_SCALED, 0, 0, 1, false}},
+        {"x1000000", {BOX_CLOCK_SCALED, 0, 0, 1000000, false}},
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
@@ -56,6 +57,7 @@ TEST(every_form_of_a_clock_is_read)
         CHECK_INT(clock.start_ns, rows[i].clock.start_ns);
         CHECK_INT(clock.shift_ns, rows[i].clock.shift_ns);
         CHECK_INT(clock.scale, rows[i].clock.scale);
+        CHECK_INT(clock.start_given, rows[i].clock.start_given);
     }
 }
 
