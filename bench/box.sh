@@ -4,6 +4,7 @@
 set -euo pipefail
 bench=$O/bench/box_bench vitro=$O/vitro
 go_sleeps=${GO_SLEEPS:-100000} guests=${GUESTS:-10000}
+mkdir -p "$PWD/$O/bench"
 dir=$(mktemp -d "$PWD/$O/bench/work.XXXXXX") # not in /tmp, which a box has of its own
 trap 'rm -rf "$dir"' EXIT
 
