@@ -40,7 +40,7 @@ void leak_note(struct box *box, const char *format, ...)
         if (known)
             *at = '\0';
         else
-            strcat(at, "\n");
+            (void)snprintf(at + strlen(at), 2, "\n");
     }
     va_end(args);
 }

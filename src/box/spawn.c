@@ -38,7 +38,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-extern char **environ;
 extern const char box_vdso_image[], box_vdso_image_end[];
 
 enum { EXEC_FAILED = 127 };

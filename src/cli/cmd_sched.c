@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-extern char **environ;
 
 static const struct cli_option no_options[] = {{0}};
 
