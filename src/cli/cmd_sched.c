@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-
 static const struct cli_option no_options[] = {{0}};
 
 static int read_operand(const struct cli_args *args, struct schedule_file *file, struct err *err)
