@@ -126,7 +126,7 @@ static int take_number(int *argc, char **argv, int at, uint64_t *ret)
 
 static int take_option(int *argc, char **argv, int at)
 {
-    char *words[2];
+    char *words[2] = {NULL, NULL};
     int r;
 
     if (strcmp(argv[at], "--vitro-list") == 0) {
