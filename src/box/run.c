@@ -114,6 +114,16 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
     free(box.deadlines.items);
 }
 
+/* /tmp is private and empty in a box. But a command line that names a file there means that file: then
+ * the machine's /tmp is shown, and written to in memory like everything else. */
+static bool names_tmp(const char *const *argv)
+{
+    for (; *argv; argv++)
+        if (strncmp(*argv, "/tmp/", 5) == 0 && access(*argv, F_OK) == 0)
+            return true;
+    return false;
+}
+
 static struct box_options resolve(const struct box_options *given)
 {
     struct box_options options = *given;
@@ -122,6 +132,7 @@ static struct box_options resolve(const struct box_options *given)
     options.timeout_ns = given->timeout_ns ? given->timeout_ns : DEFAULT_TIMEOUT_NS;
     options.max_procs = given->max_procs ? given->max_procs : 4096;
     options.cpus = given->cpus ? given->cpus : 1;
+    options.fs.share_tmp |= names_tmp(given->argv);
     return options;
 }
 
