@@ -2,7 +2,7 @@
 # in a user namespace. Both must look like a plain rename.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
-MV=$TOP/$O/tools/fs-mv
+MV=$FS_TOOLS/fs-mv
 shape_of() {
     (cd "$1" && find . -printf '%p %y %m %l %T@\n' | grep -v '^\. ' | LC_ALL=C sort &&
         find . -type f -print0 | LC_ALL=C sort -z | xargs -0r sha256sum)
