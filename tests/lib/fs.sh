@@ -3,14 +3,14 @@
 # Each body given to `both_ways` runs twice: as real root without a user namespace, and as an
 # ordinary user in one. In it, `box` starts a program in a bare box (tests/tools/fs_run.c), $WT is a
 # worktree of its own and `as_guest` runs a command as whoever the guest is.
-FS_TOOLS=$TOP/$O/tools
-case $FS_TOOLS in
+case ${FS_TOOLS:=$TOP/$O/tools} in
 /tmp/*) # where the view's private /tmp would hide them
     FS_TOOLS=$(mktemp -d /var/tmp/vitro-fs-tools.XXXXXX)
     cp "$TOP/$O"/tools/* "$FS_TOOLS" && chmod 755 "$FS_TOOLS"
     trap 'rm -rf "$tap_dir" "$FS_TOOLS"' EXIT
     ;;
 esac
+export FS_TOOLS # a shell that a test starts uses the same
 FS_RUN=$FS_TOOLS/fs-run
 chmod 711 "$tap_dir"
 as_guest() {
