@@ -145,15 +145,11 @@ static void set_program(struct task *task)
 /* exec by a thread other than the first: the others are gone, and it has taken the leader's tid. */
 static struct task *exec_survivor(struct box *box, struct task *leader)
 {
-    unsigned long former = 0;
     struct process *process = leader->process;
 
-    if (ptrace(PTRACE_GETEVENTMSG, leader->tid, NULL, &former) < 0)
-        return leader;
     FOR_EACH_TASK(box, task)
     if (task->process == process && task != leader)
         task_remove(box, task);
-    (void)former;
     leader->ordinal = 1;
     process->threads_spawned = 1;
     return leader;
