@@ -19,7 +19,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wfo
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -Itests -fPIC -fvisibility=hidden \
 	$(WARNINGS) $(CFLAGS) $(SANFLAGS)
-LIBS := -ljansson -lcrypto -lz -lzstd -lpthread -lm
+LIBS := -ljansson -lcrypto -lz -lzstd -lpcre2-8 -lpthread -lm
 
 all_sources := $(wildcard src/*/*.c)
 tests := $(filter %_test.c,$(all_sources))

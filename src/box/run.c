@@ -114,8 +114,8 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
     free(box.deadlines.items);
 }
 
-/* /tmp is private and empty in a box. But a command line that names a file there means that file: then
- * the machine's /tmp is shown, and written to in memory like everything else. */
+/* /tmp is private and empty in a box. But a command line that names a file there means that file:
+ * then the machine's /tmp is shown, and written to in memory like everything else. */
 static bool names_tmp(const char *const *argv)
 {
     for (; *argv; argv++)

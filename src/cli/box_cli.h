@@ -26,7 +26,8 @@
         {"size-limit", "BYTES", "how much guests may write (default: half of the memory)", 0,      \
          false},                                                                                   \
         {"upper", "DIR", "keep what guests write in this empty directory on disk", 0, false},      \
-        {"share-tmp", NULL, "show the machine's /tmp, as when the command names a file there", 0, false},          \
+        {"share-tmp", NULL, "show the machine's /tmp, as when the command names a file there", 0,  \
+         false},                                                                                   \
     {                                                                                              \
         "allow", "WHAT", "do not fail on a finding: leak, orphan", 0, true                         \
     }
