@@ -41,14 +41,18 @@ struct vitro_box_options {   /* zero is the default of each; argv has none */
     const char *record;      /* bundle to write; NULL: none */
     const char *fs;          /* "overlay" (NULL): writes stay in memory; "ro"; "real" */
     const char *worktree;    /* whose changes are counted, and kept for vitro diff; NULL: here */
-    uint64_t seed;           /* 0 reads as 1 */
-    uint64_t max_time_ns;    /* virtual; 0: none */
-    uint64_t timeout_ns;     /* real; 0: ten minutes */
-    uint64_t max_steps;      /* stops; 0: none */
-    unsigned cpus;           /* 0 reads as 1 */
-    unsigned max_procs;      /* processes at once; 0: 4096 */
-    int stdio[3];            /* 0: the caller's; else an fd of the caller's, borrowed by spawn */
-    int capture_output;      /* keep standard output and error in memory, for the findings */
+    const char *const *writable; /* directories whose writes do reach the disk; NULL-ended */
+    const char *const *hide;     /* files and directories that guests find empty; NULL-ended */
+    uint64_t size_limit;         /* bytes that guests may write; 0: half of the memory */
+    int share_tmp;               /* show the machine's /tmp, with writes in memory */
+    uint64_t seed;               /* 0 reads as 1 */
+    uint64_t max_time_ns;        /* virtual; 0: none */
+    uint64_t timeout_ns;         /* real; 0: ten minutes */
+    uint64_t max_steps;          /* stops; 0: none */
+    unsigned cpus;               /* 0 reads as 1 */
+    unsigned max_procs;          /* processes at once; 0: 4096 */
+    int stdio[3];       /* 0: the caller's; else an fd of the caller's, borrowed by spawn */
+    int capture_output; /* keep standard output and error in memory, for the findings */
     int random_real, identity_real, net_real;
     int allow_leak, allow_orphan; /* they do not change exit_code */
 };

@@ -361,3 +361,26 @@ TEST(budgets_environment_directory_and_seed_reach_the_box)
     CHECK_INT(findings.seed, 9);
     CHECK_INT(findings.virtual_ns, 3600 * SECOND);
 }
+
+TEST(writable_directories_reach_the_disk_and_hidden_ones_are_empty)
+{
+    const char *kept = tmp_path("kept"), *hidden = tmp_path("hidden");
+    CHECK_OK(dir_make_all(kept, NULL), (struct err){0});
+    CHECK_OK(dir_make_all(hidden, NULL), (struct err){0});
+    CLEANUP(mem_free) char *note = mem_format("%s/note", kept);
+    CLEANUP(mem_free) char *secret = mem_format("%s/secret", hidden);
+    CHECK_OK(file_write(secret, "x", 1, NULL), (struct err){0});
+    CLEANUP(mem_free) char *script = mem_format("echo here >%s; ls %s", note, hidden);
+    CLEANUP(vitro_box_free_)
+    vitro_box *box = spawn_shell(
+        script, (struct vitro_box_options){.share_tmp = 1,
+                                           .writable = (const char *const[]){kept, NULL},
+                                           .hide = (const char *const[]){hidden, NULL}});
+    struct vitro_box_findings findings = wait_for(box);
+    CLEANUP(buf_done) struct buf text = {0};
+
+    CHECK_INT(findings.exit_code, 0);
+    CHECK_TEXT(findings.output, "");
+    CHECK_OK(file_read(note, 100, &text, NULL), (struct err){0});
+    CHECK_TEXT(buf_text(&text), "here\n");
+}
