@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a sandbox: find a name that nobody living has, make the root, take it down. */
+#include "sandbox/sandbox_internal.h"
+#include "sandbox/shim.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+char *sandbox_default_base(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    return mem_format("%s/vitro-%u", tmp && *tmp == '/' ? tmp : "/tmp", (unsigned)geteuid());
+}
+
+void sandbox_name_of(const char *text, char ret[static 48])
+{
+    struct hash hash = hash_of(text, strlen(text));
+    struct hash_text hex = hash_to_text(&hash);
+    const char *slash = strrchr(text, '/');
+    size_t n = 0;
+
+    for (const char *p = slash ? slash + 1 : text; *p && n < 30; p++)
+        if (isalnum((unsigned char)*p))
+            ret[n++] = *p;
+        else if (n && ret[n - 1] != '-')
+            ret[n++] = '-';
+    if (n && ret[n - 1] != '-')
+        ret[n++] = '-';
+    memcpy(ret + n, hex.text, 8);
+    ret[n + 8] = 0;
+}
+
+/* A lock that was unlinked by the one who had it before is none: look again. */
+int sandbox_lock(const char *path, bool wait, int *ret_fd, struct err *err)
+{
+    for (;;) {
+        CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        struct stat held, named;
+
+        if (fd < 0)
+            return err_set(err, -errno, "open lock '%s': %m", path);
+        int r;
+        do
+            r = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+        while (r < 0 && errno == EINTR);
+        if (r < 0 && errno == EWOULDBLOCK)
+            return 1;
+        if (r < 0 || fstat(fd, &held) < 0)
+            return err_set(err, -errno, "lock '%s': %m", path);
+        if (stat(path, &named) == 0 && named.st_ino == held.st_ino && named.st_dev == held.st_dev) {
+            *ret_fd = take_fd(&fd);
+            return 0;
+        }
+    }
+}
+
+int sandbox_reap(const char *root, struct err *err)
+{
+    CLEANUP(mem_free) char *socket = mem_format("%s/tmux.sock", root);
+
+    (void)sandbox_kill_server(socket);
+    if (!sandbox_kill_all(root))
+        return err_set(err, -EBUSY, "processes of the sandbox '%s' will not end", root);
+    return dir_remove_all(root, err);
+}
+
+int sandbox_sweep(const char *base, bool dry_run, struct buf *ret, struct err *err)
+{
+    CLEANUP(mem_free) char *known = base ? mem_dup(base) : sandbox_default_base();
+    int count = 0, r = 0;
+    struct dirent *entry;
+    DIR *dir = opendir(known);
+
+    if (!dir)
+        return errno == ENOENT ? 0 : err_set(err, -errno, "read '%s': %m", known);
+    while (r >= 0 && (entry = readdir(dir))) {
+        if (!text_ends(entry->d_name, ".lock"))
+            continue;
+        CLEANUP(mem_free) char *lock = mem_format("%s/%s", known, entry->d_name);
+        CLEANUP(mem_free) char *root = mem_dupn(lock, strlen(lock) - 5);
+        CLEANUP(fd_close) int fd = -1;
+        struct stat st;
+
+        r = sandbox_lock(lock, false, &fd, err);
+        if (r != 0 || lstat(root, &st) < 0) {
+            if (r == 0)
+                (void)unlink(lock); /* of a sandbox that closed halfway */
+            continue;
+        }
+        count++;
+        if (ret)
+            buf_addf(ret, "%s\n", root);
+        if (!dry_run && (r = sandbox_reap(root, err)) == 0)
+            (void)unlink(lock);
+    }
+    (void)closedir(dir);
+    return r < 0 ? r : count;
+}
+
+static int make_directories(struct sandbox *sandbox, struct err *err)
+{
+    static const char *const below[] = {"",
+                                        "/home",
+                                        "/home/.config",
+                                        "/home/.cache",
+                                        "/home/.local",
+                                        "/home/.local/share",
+                                        "/home/.local/state",
+                                        "/work",
+                                        "/tmp",
+                                        "/bin",
+                                        "/shim"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(below); i++) {
+        CLEANUP(mem_free) char *path = mem_format("%s%s", sandbox->root, below[i]);
+
+        if (mkdir(path, 0700) < 0)
+            return err_set(err, -errno, "make '%s': %m", path);
+    }
+    return 0;
+}
+
+/* A name and its lock; whatever a dead owner left under it is cleared away. */
+static int take_name(struct sandbox *sandbox, const char *wanted, struct err *err)
+{
+    for (unsigned try = 1; try <= 1000; try++) {
+        CLEANUP(mem_free) char *name =
+            try == 1 ? mem_dup(wanted) : mem_format("%s-%u", wanted, try);
+        CLEANUP(mem_free) char *lock = mem_format("%s/%s.lock", sandbox->base, name);
+        int r = sandbox_lock(lock, false, &sandbox->lock_fd, err);
+
+        if (r < 0)
+            return r;
+        if (r > 0)
+            continue;
+        CLEANUP(mem_free) char *root = mem_format("%s/%s", sandbox->base, name);
+        r = sandbox_guard_root(root, err);
+        if (r == 0 && access(root, F_OK) == 0)
+            r = sandbox_reap(root, err);
+        if (r == 0) { /* from here on it is ours to remove */
+            sandbox->name = take_ptr(&name);
+            sandbox->root = take_ptr(&root);
+        }
+        return r;
+    }
+    return err_set(err, -EBUSY, "a thousand sandboxes named '%s' are open", wanted);
+}
+
+static int fill(struct sandbox *sandbox, const struct sandbox_options *options, struct err *err)
+{
+    const char *name = options->name ? options->name : "sandbox";
+    char resolved[PATH_MAX];
+
+    if (!*name || strchr(name, '/') || *name == '.')
+        return err_set(err, -EINVAL, "'%s' is not a plain file name", name);
+    CLEANUP(mem_free) char *base = options->base ? mem_dup(options->base) : sandbox_default_base();
+    int r = sandbox_guard_base(base, err);
+    if (r < 0)
+        return r;
+    sandbox->base = mem_dup(realpath(base, resolved) ? resolved : base);
+    if ((r = take_name(sandbox, name, err)) < 0)
+        return r;
+    sandbox->home = mem_format("%s/home", sandbox->root);
+    sandbox->work = mem_format("%s/work", sandbox->root);
+    sandbox->tmp = mem_format("%s/tmp", sandbox->root);
+    sandbox->bin = mem_format("%s/bin", sandbox->root);
+    sandbox->shim = mem_format("%s/shim", sandbox->root);
+    sandbox->socket = mem_format("%s/tmux.sock", sandbox->root);
+    sandbox->quota_bytes = options->quota_bytes ? options->quota_bytes : 256u << 20;
+    if (strlen(sandbox->socket) >= sizeof((struct sockaddr_un *)0)->sun_path) {
+        err_set(err, -ENAMETOOLONG, "'%s' is too long for a socket", sandbox->socket);
+        return err_hint(err, "set TMPDIR to a shorter path");
+    }
+    r = make_directories(sandbox, err);
+    if (r == 0)
+        sandbox_env_init(sandbox, options->term);
+    return r;
+}
+
+int sandbox_open(const struct sandbox_options *options, struct sandbox **ret, struct err *err)
+{
+    struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
+
+    sandbox->lock_fd = -1;
+    int r = fill(sandbox, options, err);
+    if (r < 0) {
+        sandbox_free(sandbox);
+        return r;
+    }
+    *ret = sandbox;
+    return 0;
+}
+
+static void give_up_memory(struct sandbox *sandbox)
+{
+    char **const owned[] = {&sandbox->base, &sandbox->name, &sandbox->root,
+                            &sandbox->home, &sandbox->work, &sandbox->tmp,
+                            &sandbox->bin,  &sandbox->shim, &sandbox->socket};
+
+    sandbox_env_done(sandbox);
+    shim_plan_free(sandbox);
+    for (size_t i = 0; i < ARRAY_LENGTH(owned); i++)
+        free(*owned[i]);
+    fd_close(sandbox->lock_fd);
+    free(sandbox);
+}
+
+int sandbox_close(struct sandbox *sandbox, struct sandbox_leaks *ret, struct err *err)
+{
+    int r = 0;
+
+    if (!sandbox)
+        return 0;
+    if (sandbox->root && sandbox->lock_fd >= 0) {
+        if (sandbox->tmux_asked)
+            (void)sandbox_kill_server(sandbox->socket);
+        if (ret) {
+            struct sandbox_process *found;
+
+            ret->count = sandbox_find(sandbox->root, &found);
+            for (size_t i = 0; i < ret->count; i++)
+                buf_addf(&ret->text, "%s\n", found[i].command);
+            sandbox_found_free(found, ret->count);
+        }
+        r = sandbox_reap(sandbox->root, err);
+        if (r == 0) {
+            CLEANUP(mem_free) char *lock = mem_format("%s.lock", sandbox->root);
+            (void)unlink(lock);
+        }
+    }
+    give_up_memory(sandbox);
+    return r;
+}
+
+struct sandbox *sandbox_free(struct sandbox *sandbox)
+{
+    (void)sandbox_close(sandbox, NULL, NULL);
+    return NULL;
+}
+
+void sandbox_leaks_done(struct sandbox_leaks *leaks)
+{
+    buf_done(&leaks->text);
+}

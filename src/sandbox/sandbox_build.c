@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Build once: a lock file for a key; who has it looks at the stamp that the last build left, and
+ * builds if that is another. The lock is the kernel's, so a builder that dies frees it and leaves
+ * no stamp: the next one builds. */
+#include "sandbox/sandbox_internal.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OUTPUT_SHOWN = 700 };
+
+static int build(const struct sandbox_build *build, struct err *err)
+{
+    CLEANUP(fd_close) int output = memfd_create("build", MFD_CLOEXEC);
+    CLEANUP(buf_done) struct buf text = {0};
+    posix_spawn_file_actions_t actions;
+    int status = 0;
+    pid_t pid;
+
+    if (output < 0)
+        return err_set(err, -errno, "make a memory file: %m");
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    if (build->directory)
+        posix_spawn_file_actions_addchdir_np(&actions, build->directory);
+    int r = posix_spawnp(&pid, build->argv[0], &actions, NULL, (char *const *)build->argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (r)
+        return err_set(err, -r, "build with '%s': %s", build->argv[0], strerror(r));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    (void)lseek(output, 0, SEEK_SET);
+    (void)fd_read_all(output, &text, 64u << 20);
+    const char *shown =
+        buf_text(&text) + (text.length > OUTPUT_SHOWN ? text.length - OUTPUT_SHOWN : 0);
+    return err_set(err, -ENOEXEC, "build with '%s' failed (%s %d)\n%s", build->argv[0],
+                   WIFEXITED(status) ? "exit" : "signal",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), shown);
+}
+
+int sandbox_build_once(const struct sandbox_build *asked, bool *ret_ran, struct err *err)
+{
+    CLEANUP(mem_free) char *base = asked->base ? mem_dup(asked->base) : sandbox_default_base();
+    CLEANUP(buf_done) struct buf left = {0};
+    CLEANUP(fd_close) int fd = -1;
+    struct hash hash = hash_of(asked->key, strlen(asked->key));
+    struct hash_text name = hash_to_text(&hash);
+
+    int r = sandbox_guard_base(base, err);
+    if (r < 0)
+        return r;
+    CLEANUP(mem_free) char *path = mem_format("%s/build-%.16s", base, name.text);
+    if ((r = sandbox_lock(path, true, &fd, err)) < 0)
+        return r;
+    const char *stamp = asked->stamp ? asked->stamp : "";
+    *ret_ran = false;
+    if (fd_read_all(fd, &left, 4096) == 0 && left.length == strlen(stamp) + 1 &&
+        memcmp(left.data, stamp, strlen(stamp)) == 0 && left.data[left.length - 1] == '\n')
+        return 0;
+    if (ftruncate(fd, 0) < 0)
+        return err_set(err, -errno, "empty '%s': %m", path);
+    *ret_ran = true;
+    if ((r = build(asked, err)) < 0)
+        return r;
+    CLEANUP(mem_free) char *line = mem_format("%s\n", stamp);
+    r = pwrite(fd, line, strlen(line), 0) == (ssize_t)strlen(line) ? 0 : -EIO;
+    return r < 0 ? err_set(err, r, "write '%s'", path) : 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding and ending the processes of a sandbox. A process is ours when its environment holds the
+ * mark of this very root; it is held by a pidfd that was opened before the mark was read again, so
+ * what is killed is what was looked at. A tmux server is known by its socket: the kernel says who
+ * listens there. No process is ever looked for by its name. */
+#include "sandbox/sandbox_internal.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/wall.h"
+#include "base/when.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PROC_FILE_MAX = 4 << 20, END_SECONDS = 10 };
+
+static int pidfd_of(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static bool has_mark(pid_t pid, const char *mark, size_t length)
+{
+    CLEANUP(mem_free) char *path = mem_format("/proc/%d/environ", (int)pid);
+    CLEANUP(buf_done) struct buf env = {0};
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || fd_read_all(fd, &env, PROC_FILE_MAX) < 0)
+        return false;
+    for (size_t at = 0; at < env.length; at += strlen(env.data + at) + 1)
+        if (strncmp(env.data + at, mark, length) == 0 && env.data[at + length] == 0)
+            return true;
+    return false;
+}
+
+static void read_command(pid_t pid, char *ret, size_t size)
+{
+    CLEANUP(mem_free) char *path = mem_format("/proc/%d/cmdline", (int)pid);
+    CLEANUP(buf_done) struct buf line = {0};
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0)
+        (void)fd_read_all(fd, &line, PROC_FILE_MAX);
+    for (size_t i = 0; i + 1 < line.length; i++)
+        if (line.data[i] == 0)
+            line.data[i] = ' ';
+    (void)snprintf(ret, size, "%s", line.length ? line.data : "?");
+}
+
+size_t sandbox_find(const char *root, struct sandbox_process **ret)
+{
+    CLEANUP(mem_free) char *mark = mem_format(SANDBOX_MARK "%s", root);
+    struct sandbox_process *found = NULL;
+    struct dirent *entry;
+    size_t count = 0;
+    uint64_t pid;
+    DIR *proc = opendir("/proc");
+
+    while (proc && (entry = readdir(proc))) {
+        if (!text_to_u64(entry->d_name, &pid) || (pid_t)pid == getpid() ||
+            !has_mark((pid_t)pid, mark, strlen(mark)))
+            continue;
+        CLEANUP(fd_close) int fd = pidfd_of((pid_t)pid);
+        if (fd < 0 || !has_mark((pid_t)pid, mark, strlen(mark)))
+            continue;
+        found = mem_grow(found, (count + 1) * sizeof *found);
+        found[count] = (struct sandbox_process){.pid = (pid_t)pid, .fd = take_fd(&fd)};
+        read_command((pid_t)pid, found[count].command, sizeof found[count].command);
+        count++;
+    }
+    if (proc)
+        (void)closedir(proc);
+    *ret = found;
+    return count;
+}
+
+void sandbox_found_free(struct sandbox_process *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        fd_close(found[i].fd);
+    free(found);
+}
+
+/* Until the process is gone; a child of ours is reaped on the way. */
+static bool await_end(int fd, uint64_t deadline_ns)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    uint64_t now = wall_monotonic_ns();
+    int left = now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) + 1 : 0;
+    siginfo_t info;
+
+    if (poll(&wait, 1, left) <= 0)
+        return false;
+    (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
+    return true;
+}
+
+bool sandbox_kill_all(const char *root)
+{
+    uint64_t deadline_ns = wall_monotonic_ns() + END_SECONDS * NS_PER_SEC;
+    struct sandbox_process *found;
+    size_t count;
+    bool ended = true;
+
+    while (ended && (count = sandbox_find(root, &found)) > 0) {
+        for (size_t i = 0; i < count; i++)
+            (void)syscall(SYS_pidfd_send_signal, found[i].fd, SIGKILL, NULL, 0);
+        for (size_t i = 0; i < count; i++)
+            ended = await_end(found[i].fd, deadline_ns) && ended;
+        sandbox_found_free(found, count);
+    }
+    free(count ? NULL : found);
+    return ended;
+}
+
+/* Whoever listens at the socket, if it is one of ours and the inode did not change meanwhile. */
+static int server_pidfd(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat before, after;
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || strlen(path) >= sizeof address.sun_path || lstat(path, &before) < 0 ||
+        !S_ISSOCK(before.st_mode) || before.st_uid != geteuid())
+        return -1;
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 || peer.pid <= 1 ||
+        peer.uid != geteuid() || lstat(path, &after) < 0 || after.st_ino != before.st_ino)
+        return -1;
+    return pidfd_of(peer.pid);
+}
+
+bool sandbox_kill_server(const char *path)
+{
+    CLEANUP(fd_close) int fd = server_pidfd(path);
+    uint64_t now = wall_monotonic_ns();
+
+    if (fd < 0)
+        return true;                                            /* nobody listens */
+    (void)syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0); /* tmux ends its panes by it */
+    if (await_end(fd, now + 2 * NS_PER_SEC))
+        return true;
+    (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    return await_end(fd, now + END_SECONDS * NS_PER_SEC);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* A tmux server of the sandbox's own. It starts with the first command that needs one, listens at
+ * the sandbox's socket and reads no configuration; the person's own server is never asked. */
+#include "sandbox/shim.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TMUX_OUTPUT_MAX = 64 << 20 };
+
+const char *sandbox_tmux_socket(struct sandbox *sandbox)
+{
+    sandbox->tmux_asked = true;
+    return sandbox->socket;
+}
+
+int sandbox_tmux_install(struct sandbox *sandbox, struct err *err)
+{
+    if (shim_is_installed(sandbox, "tmux"))
+        return 0;
+    int r = shim_set_stdin(sandbox, "tmux", false, err);
+    return r < 0 ? r
+                 : shim_set_else(sandbox, "tmux",
+                                 json_pack("{s:s}", "tmux", sandbox_tmux_socket(sandbox)), err);
+}
+
+/* The socket is ours to choose. */
+static int check_args(const char *const *args, struct err *err)
+{
+    for (; *args && (*args)[0] == '-' && (*args)[1]; args++)
+        if ((*args)[1] == 'L' || (*args)[1] == 'S')
+            return err_set(err, -EPERM, "tmux %s: a sandbox only asks its own server", *args);
+    return 0;
+}
+
+static char *real_tmux(const struct sandbox *sandbox)
+{
+    const char *path = sandbox_env_get(sandbox, "PATH");
+
+    for (const char *p = path ? path : ""; *p;) {
+        size_t length = strcspn(p, ":");
+        CLEANUP(mem_free) char *directory = mem_dupn(p, length);
+        CLEANUP(mem_free) char *file = mem_format("%s/tmux", directory);
+        if (length && strcmp(directory, sandbox->bin) != 0 && access(file, X_OK) == 0)
+            return take_ptr(&file);
+        p += length + (p[length] == ':');
+    }
+    return NULL;
+}
+
+int sandbox_tmux(struct sandbox *sandbox, const char *const *args, struct buf *ret_output,
+                 struct err *err)
+{
+    CLEANUP(mem_free) char *real = real_tmux(sandbox);
+    CLEANUP(fd_close) int output = memfd_create("tmux", MFD_CLOEXEC);
+    posix_spawn_file_actions_t actions;
+    size_t count = 0;
+    int status = 0;
+    pid_t pid;
+
+    int r = check_args(args, err);
+    if (r < 0)
+        return r;
+    if (!real) {
+        err_set(err, -ENOENT, "there is no tmux on PATH");
+        return err_hint(err, "install tmux, or write 'needs tmux' to skip where it is missing");
+    }
+    if (output < 0)
+        return err_set(err, -errno, "make a memory file: %m");
+    while (args[count])
+        count++;
+    const char **argv = mem_alloc((count + 6) * sizeof *argv);
+    memcpy(argv, (const char *[]){"tmux", "-f", "/dev/null", "-S", sandbox_tmux_socket(sandbox)},
+           5 * sizeof *argv);
+    memcpy(argv + 5, args, count * sizeof *argv);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    posix_spawn_file_actions_addchdir_np(&actions, sandbox->work);
+    r = posix_spawn(&pid, real, &actions, NULL, (char *const *)argv, sandbox->env);
+    posix_spawn_file_actions_destroy(&actions);
+    free(argv);
+    if (r)
+        return err_set(err, -r, "run '%s': %s", real, strerror(r));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    (void)lseek(output, 0, SEEK_SET);
+    r = fd_read_all(output, ret_output, TMUX_OUTPUT_MAX);
+    if (r < 0)
+        return err_set(err, r, "output of tmux: %s", strerror(-r));
+    while (ret_output->length && ret_output->data[ret_output->length - 1] == '\n')
+        buf_cut(ret_output, ret_output->length - 1);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
