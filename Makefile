@@ -20,6 +20,9 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -Itests -fPIC -fvisibility=hidden \
 	$(WARNINGS) $(CFLAGS) $(SANFLAGS)
 LIBS := -ljansson -lcrypto -lz -lzstd -lpcre2-8 -lpthread -lm
+# The command takes these into itself: loading five libraries and their relocations took longer than
+# starting a box, and every fork of it copied their mappings. DYNAMIC=1 links them as usual.
+CLI_LIBS := $(if $(DYNAMIC)$(SAN),$(LIBS),-Wl,-Bstatic -ljansson -lcrypto -lz -lzstd -lpcre2-8 -Wl,-Bdynamic -lpthread -lm)
 
 all_sources := $(wildcard src/*/*.c)
 tests := $(filter %_test.c,$(all_sources))
@@ -41,7 +44,7 @@ all: $(O)/vitro $(O)/libvitro.a $(O)/libvitro.so $(man_pages)
 
 $(O)/vitro: $(cli_objects) $(O)/libvitro.a
 	@echo "  link   $@"
-	@$(CC) $(ALL_CFLAGS) -o $@ $(cli_objects) $(O)/libvitro.a $(LIBS) $(LDFLAGS)
+	@$(CC) $(ALL_CFLAGS) -o $@ $(cli_objects) $(O)/libvitro.a $(CLI_LIBS) $(LDFLAGS)
 
 $(O)/libvitro.a: $(lib_objects)
 	@echo "  ar     $@"

@@ -1,58 +1,40 @@
 /* SPDX-License-Identifier: MIT */
+/* libcrypto's SHA256 functions and not its EVP ones: the first digest through EVP reads the
+ * library's configuration and builds its tables, 1.5 ms in which a whole box could have started. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/hash.h"
 #include "base/buf.h"
-#include <assert.h>
-#include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <string.h>
 
 struct hash_state {
-    EVP_MD_CTX *context;
+    SHA256_CTX context;
 };
-
-/* Fetched once: looking the algorithm up on every use costs more than hashing a short text. */
-static const EVP_MD *sha256(void)
-{
-    static const EVP_MD *md;
-    const EVP_MD *known = __atomic_load_n(&md, __ATOMIC_ACQUIRE);
-
-    if (!known) {
-        known = EVP_MD_fetch(NULL, "SHA256", NULL);
-        assert(known);
-        __atomic_store_n(&md, known, __ATOMIC_RELEASE);
-    }
-    return known;
-}
 
 struct hash_state *hash_begin(void)
 {
     struct hash_state *state = mem_alloc(sizeof *state);
 
-    state->context = EVP_MD_CTX_new();
-    int ok = state->context && EVP_DigestInit_ex2(state->context, sha256(), NULL);
-    assert(ok);
+    SHA256_Init(&state->context);
     return state;
 }
 
 void hash_add(struct hash_state *state, const void *bytes, size_t length)
 {
-    int ok = EVP_DigestUpdate(state->context, bytes, length);
-    assert(ok);
+    SHA256_Update(&state->context, bytes, length);
 }
 
 struct hash hash_end(struct hash_state *state)
 {
     struct hash hash;
-    int ok = EVP_DigestFinal_ex(state->context, hash.bytes, NULL);
 
-    assert(ok);
+    SHA256_Final(hash.bytes, &state->context);
     hash_free(state);
     return hash;
 }
 
 struct hash_state *hash_free(struct hash_state *state)
 {
-    if (state)
-        EVP_MD_CTX_free(state->context);
     free(state);
     return NULL;
 }
@@ -60,9 +42,11 @@ struct hash_state *hash_free(struct hash_state *state)
 struct hash hash_of(const void *bytes, size_t length)
 {
     struct hash hash;
-    int ok = EVP_Digest(bytes, length, hash.bytes, NULL, sha256(), NULL);
+    SHA256_CTX context;
 
-    assert(ok);
+    SHA256_Init(&context);
+    SHA256_Update(&context, bytes, length);
+    SHA256_Final(hash.bytes, &context);
     return hash;
 }
 
