@@ -7,3 +7,6 @@
 uint64_t wall_monotonic_ns(void);
 int64_t wall_now_ns(void);    /* since 1970 */
 int64_t wall_coarse_ns(void); /* since 1970, as the kernel stamps files: moves with its tick */
+/* From now on by system calls, not by the vDSO, which reads the time stamp counter: for a process
+ * that has renounced it (prctl PR_SET_TSC). */
+void wall_avoid_counter(void);

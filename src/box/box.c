@@ -637,6 +637,7 @@ static void clear_box(struct box *box)
     sockets_done(box);
     fd_close(box->root_fd);
     box->times = file_times_free(box->times);
+    loader_done(box);
     while (box->task_count)
         FOR_EACH_TASK(box, task)
     task_remove(box, task);
@@ -657,6 +658,7 @@ int box_supervise(struct box *box, struct err *err)
         r = spawn_box(box, err);
     if (r < 0)
         return r;
+    counter_renounce(box);
     loop(box);
     if (box->findings->outcome == BOX_EXITED)
         count_orphans(box);

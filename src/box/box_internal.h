@@ -156,6 +156,7 @@ struct box {
     bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */
     int main_status; /* as of wait(2) */
     uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
+    struct loader *loaders;                             /* known dynamic loaders; loader.c */
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
     struct box_tape *tape;
     struct vtimer *timerfds; /* sys_timer.c */
@@ -199,6 +200,8 @@ void task_set_regs(struct task *task);                 /* marks them changed */
 void task_set_arg(struct task *task, int index, uint64_t value);
 int guest_read(struct task *task, uint64_t address, void *bytes, size_t length);
 int guest_write(struct task *task, uint64_t address, const void *bytes, size_t length);
+/* Into text, which the guest itself may not write; up to 16 bytes. */
+int guest_write_text(struct task *task, uint64_t address, const void *code, size_t length);
 /* Reads a NUL-terminated text; -ENAMETOOLONG if it does not end within the buffer. */
 int guest_read_text(struct task *task, uint64_t address, char *text, size_t size);
 /* 64 bytes of the guest's memory for an argument of ours, good until its next stop. */
@@ -211,6 +214,15 @@ int guest_call(struct box *box, struct task *task, long number, const uint64_t a
 
 /* exec.c */
 void exec_happened(struct box *box, struct task *task);
+struct exec_stack {              /* what the kernel left on the stack of a new program; 0: absent */
+    uint64_t vdso, vdso_address; /* AT_SYSINFO_EHDR, and where that value stands */
+    uint64_t random;             /* AT_RANDOM */
+    uint64_t loader;             /* AT_BASE: the dynamic loader */
+    uint64_t environment, names; /* the first text of envp; AT_EXECFN, which lies behind them all */
+};
+void counter_renounce(struct box *box);
+void loader_prepare(struct box *box, struct task *task, const struct exec_stack *stack);
+void loader_done(struct box *box);
 uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */
 int exec_find_kernel_vdso(struct box *box, struct err *err);
 
@@ -225,7 +237,9 @@ void sockets_done(struct box *box);
 /* fast.c */
 void fast_init(void);
 uint64_t fast_passed_ip(long number); /* where a fast path calls from; 0 if there is none */
-void fast_patch(struct box *box, struct task *task); /* at the entry stop of such a call */
+void fast_patch(struct box *box, struct task *task);       /* at the entry stop of such a call */
+bool fast_is_call(const unsigned char *code, size_t left); /* such a call, as compilers write it */
+void fast_patch_at(struct task *task, uint64_t at);        /* before it was ever made */
 bool fast_fault(struct task *task); /* a SIGSEGV of a fast path's own: it goes on slowly */
 
 /* vclock.c */

@@ -53,42 +53,52 @@ int exec_find_kernel_vdso(struct box *box, struct err *err)
     return err_set(err, -ENOSYS, "the kernel's vDSO holds no syscall instruction");
 }
 
-struct auxv_view {
-    uint64_t address;                      /* of the first entry, on the guest's stack */
-    uint64_t vdso_address, random_address; /* addresses of the values; 0 if absent */
-    uint64_t vdso, random;
+/* Walks the words of the new stack, a page at most at a time: it may be huge. */
+struct stack_walk {
+    struct task *task;
+    uint64_t next, words[BOX_PAGE / 8];
+    size_t at, count;
 };
 
-static int read_auxv(struct task *task, struct auxv_view *view)
+static bool walk_next(struct stack_walk *walk, uint64_t *ret)
 {
-    uint64_t argc, words[256];
-    uint64_t at = task->regs.rsp;
-
-    if (guest_read(task, at, &argc, sizeof argc) < 0)
-        return -EFAULT;
-    at += 8 * (argc + 2);
-    for (bool end = false; !end;) { /* past envp, page by page: it may be huge */
-        size_t count = (BOX_PAGE - at % BOX_PAGE) / 8;
-        count = count > ARRAY_LENGTH(words) ? ARRAY_LENGTH(words) : count;
-        if (guest_read(task, at, words, count * 8) < 0)
-            return -EFAULT;
-        size_t i = 0;
-        while (i < count && words[i])
-            i++;
-        end = i < count;
-        at += 8 * (i + end);
+    if (walk->at == walk->count) {
+        walk->at = 0;
+        walk->count = (BOX_PAGE - walk->next % BOX_PAGE) / 8;
+        if (guest_read(walk->task, walk->next, walk->words, walk->count * 8) < 0)
+            return false;
     }
-    view->address = at;
-    for (;; at += 16) {
-        if (guest_read(task, at, words, 16) < 0)
+    walk->next += 8;
+    *ret = walk->words[walk->at++];
+    return true;
+}
+
+static int read_stack(struct task *task, struct exec_stack *stack)
+{
+    struct stack_walk walk = {.task = task, .next = task->regs.rsp};
+    uint64_t word = 0, value = 0;
+
+    if (!walk_next(&walk, &word))
+        return -EFAULT;
+    walk = (struct stack_walk){.task = task, .next = task->regs.rsp + 8 * (word + 2)};
+    while (walk_next(&walk, &word) && word) /* envp */
+        if (!stack->environment)
+            stack->environment = word;
+    for (;;) {
+        uint64_t at = walk.next;
+        if (!walk_next(&walk, &word) || !walk_next(&walk, &value))
             return -EFAULT;
-        if (words[0] == AT_NULL)
+        if (word == AT_NULL)
             return 0;
-        if (words[0] == AT_SYSINFO_EHDR) {
-            view->vdso = words[1];
-            view->vdso_address = at + 8;
-        } else if (words[0] == AT_RANDOM) {
-            view->random = words[1];
+        if (word == AT_SYSINFO_EHDR) {
+            stack->vdso = value;
+            stack->vdso_address = at + 8;
+        } else if (word == AT_RANDOM) {
+            stack->random = value;
+        } else if (word == AT_BASE) {
+            stack->loader = value;
+        } else if (word == AT_EXECFN) {
+            stack->names = value;
         }
     }
 }
@@ -195,7 +205,7 @@ void exec_happened(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
     struct user_regs_struct saved = *regs;
-    struct auxv_view view = {0};
+    struct exec_stack view = {0};
 
     if (!box->program_started)
         task->process->in_special_directory = files_in_special_directory(task);
@@ -204,7 +214,7 @@ void exec_happened(struct box *box, struct task *task)
         refuse_foreign_code(box, task);
         return;
     }
-    int r = read_auxv(task, &view);
+    int r = read_stack(task, &view);
     if (r == 0)
         set_random(box, task, view.random);
     task->process->vdso_ready = false;
@@ -218,6 +228,7 @@ void exec_happened(struct box *box, struct task *task)
             r = guest_write(task, view.vdso_address, &ours, sizeof ours);
         if (r == 0) {
             task->process->vdso_ready = true;
+            loader_prepare(box, task, &view);
         }
         task->regs = saved;
         task->regs_valid = task->regs_dirty = true;

@@ -10,9 +10,7 @@
  * either way. */
 #include "box/box_internal.h"
 #include "base/trace.h"
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 extern const char box_vdso_image[];
@@ -86,51 +84,61 @@ static int write_patch(struct task *task, uint64_t at, const unsigned char *mov,
     return guest_write(task, at, code, sizeof code);
 }
 
-/* Text is read-only to the guest, so it is written word by word through ptrace. */
-static int write_text(struct task *task, uint64_t at, const unsigned char *code, size_t length)
+/* `mov $N, %eax; syscall`, N being the number of a fast path. */
+bool fast_is_call(const unsigned char *code, size_t left)
 {
-    unsigned char words[16];
-    uint64_t start = at & ~UINT64_C(7);
+    uint32_t number;
 
-    if (guest_read(task, start, words, sizeof words) < 0)
-        return -1;
-    memcpy(words + (at - start), code, length);
-    for (size_t i = 0; i < sizeof words; i += 8) {
-        long word;
-        if (start + i >= at + length)
-            break;
-        memcpy(&word, words + i, sizeof word);
-        if (ptrace(PTRACE_POKETEXT, task->tid, start + i, word) < 0)
-            return -1;
-    }
-    return 0;
+    if (left < SITE_BYTES || code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
+        return false;
+    memcpy(&number, code + 1, sizeof number);
+    return path_of(number) < ARRAY_LENGTH(paths);
+}
+
+static void patch(struct task *task, uint64_t at, const unsigned char *mov, size_t path)
+{
+    struct process *process = task->process;
+    uint64_t patch = BOX_PATCH_PAGE + process->patches * PATCH_BYTES;
+    unsigned char site[SITE_BYTES];
+
+    if (process->patches == PATCHES_MAX || !in_reach(at, BOX_PATCH_PAGE))
+        return;
+    put_jump(site, at, patch);
+    site[5] = 0x66; /* a two-byte nop behind the jump, for who disassembles it */
+    site[6] = 0x90;
+    if (write_patch(task, patch, mov, at + SITE_BYTES, paths[path].entry) < 0 ||
+        guest_write_text(task, at, site, sizeof site) < 0)
+        return;
+    process->patches++;
+    trace(TRACE_BOX, "%s: patched call %ld at %#llx", process->path, paths[path].number,
+          (unsigned long long)at);
+}
+
+void fast_patch_at(struct task *task, uint64_t at)
+{
+    unsigned char site[SITE_BYTES];
+    uint32_t number;
+
+    if (guest_read(task, at, site, sizeof site) < 0 || !fast_is_call(site, sizeof site))
+        return;
+    memcpy(&number, site + 1, sizeof number);
+    patch(task, at, site, path_of(number));
 }
 
 void fast_patch(struct box *box, struct task *task)
 {
     struct process *process = task->process;
     size_t i = path_of((long)task->regs.orig_rax);
-    unsigned char site[SITE_BYTES], mov[5];
+    unsigned char site[SITE_BYTES];
     uint64_t at = task->regs.rip - SITE_BYTES;
 
     if (i == ARRAY_LENGTH(paths) || process->task_count != 1 || process->shares_memory ||
-        !process->vdso_ready || process->patches == PATCHES_MAX || !in_reach(at, BOX_PATCH_PAGE) ||
-        !vclock_held(&box->clock))
+        !process->vdso_ready || !vclock_held(&box->clock))
         return;
     if (guest_read(task, at, site, sizeof site) < 0 || (site[0] & 0xf8) != 0xb8 ||
         site[5] != 0x0f || site[6] != 0x05)
         return;
-    memcpy(mov, site, sizeof mov);
-    uint64_t patch = BOX_PATCH_PAGE + process->patches * PATCH_BYTES;
-    put_jump(site, at, patch);
-    site[5] = 0x66; /* a two-byte nop behind the jump, for who disassembles it */
-    site[6] = 0x90;
-    if (write_patch(task, patch, mov, at + SITE_BYTES, paths[i].entry) < 0 ||
-        write_text(task, at, site, sizeof site) < 0)
-        return;
-    process->patches++;
-    trace(TRACE_BOX, "%s: patched call %ld at %#llx", process->path, paths[i].number,
-          (unsigned long long)at);
+    patch(task, at, site, i);
 }
 
 bool fast_fault(struct task *task)

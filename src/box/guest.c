@@ -69,6 +69,25 @@ int guest_write(struct task *task, uint64_t address, const void *bytes, size_t l
     return count == (ssize_t)length ? 0 : -EFAULT;
 }
 
+/* The guest may not write its own text, so it is written word by word through ptrace. */
+int guest_write_text(struct task *task, uint64_t address, const void *code, size_t length)
+{
+    unsigned char words[24];
+    uint64_t start = address & ~UINT64_C(7);
+    size_t whole = (address + length - start + 7) & ~(size_t)7;
+
+    if (whole > sizeof words || guest_read(task, start, words, whole) < 0)
+        return -EFAULT;
+    memcpy(words + (address - start), code, length);
+    for (size_t i = 0; i < whole; i += 8) {
+        long word;
+        memcpy(&word, words + i, sizeof word);
+        if (ptrace(PTRACE_POKETEXT, task->tid, start + i, word) < 0)
+            return -errno;
+    }
+    return 0;
+}
+
 int guest_read_text(struct task *task, uint64_t address, char *text, size_t size)
 {
     size_t have = 0;
