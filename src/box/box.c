@@ -11,6 +11,7 @@
 #include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/policy.h"
+#include "box/settle.h"
 #include "box/special.h"
 #include "base/fd.h"
 #include "base/trace.h"
@@ -302,8 +303,8 @@ static void interrupt_pressed(struct box *box)
     uint64_t now = wall_monotonic_ns(), last = box->last_interrupt_ns;
     struct termios state;
 
-    if (last && now - last < 50 * NS_PER_MS)
-        return;
+    if (box->settle || (last && now - last < 50 * NS_PER_MS))
+        return; /* whoever has made the terminal ends the session in other ways */
     box->last_interrupt_ns = now;
     CLEANUP(fd_close) int tty = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
     bool editing = tty >= 0 && tcgetattr(tty, &state) == 0 && !(state.c_lflag & ICANON);
@@ -438,6 +439,8 @@ static bool idle_step(struct box *box)
         box->over = true;
         return true;
     }
+    if (box->settle && (!next || next->due_ns > vclock_now(&box->clock)))
+        return settle_idle(box, next);
     if (box->clock.mode == BOX_CLOCK_MANUAL && (!next || next->due_ns > vclock_now(&box->clock)))
         return control_idle(box, next);
     if (!next) {
@@ -524,6 +527,8 @@ static void sleep_on_events(struct box *box, uint64_t limit_ns)
         return;
     if (event.data.fd == box->signal_fd)
         take_signal(box);
+    else if (settle_owns(box, event.data.fd))
+        settle_serve(box);
     else
         control_serve(box, event.data.fd);
 }
@@ -534,6 +539,8 @@ static uint64_t sleep_limit(struct box *box, uint64_t quiet_ns)
 
     limit = limit < 20 * NS_PER_US ? 20 * NS_PER_US : limit;
     limit = limit > 5 * NS_PER_MS ? 5 * NS_PER_MS : limit;
+    if (box->settle && !settle_asked(box) && !box->main_ended)
+        limit = 100 * NS_PER_MS; /* nothing moves the clock before somebody asks */
     if (!vclock_held(&box->clock)) {
         struct deadline *next = deadline_first(&box->deadlines);
         uint64_t delay = next ? vclock_real_delay(&box->clock, next->due_ns) : NS_PER_SEC / 10;
@@ -574,6 +581,8 @@ static void loop(struct box *box)
         } else if (vclock_virtual(&box->clock)) {
             progress = fire_due(box);
         }
+        if (!progress && !vclock_held(&box->clock) && settle_asked(box))
+            progress = idle_check(box) == IDLE_YES && idle_step(box);
         if (progress) {
             (void)sched_yield();
             continue;
@@ -591,6 +600,10 @@ static void loop(struct box *box)
             check_ceiling(box);
         }
         sleep_on_events(box, sleep_limit(box, now - last_event));
+        if (settle_nudged(box)) {
+            last_event = 0;
+            looks = 0;
+        }
     }
 }
 
@@ -655,6 +668,8 @@ int box_supervise(struct box *box, struct err *err)
     if (r == 0)
         r = control_open(box, err);
     if (r == 0)
+        r = settle_open(box, err);
+    if (r == 0)
         r = spawn_box(box, err);
     if (r < 0)
         return r;
@@ -664,6 +679,7 @@ int box_supervise(struct box *box, struct err *err)
         count_orphans(box);
     clear_box(box);
     control_close(box);
+    settle_close(box);
     r = box->program_started ? box_files_gather(box, err) : 0;
     box_files_done(box);
     int closed = box_tape_close(box, r < 0 ? NULL : err);

@@ -173,6 +173,8 @@ struct box {
     bool realtime;        /* guests and supervisor have a real-time priority, order.c */
     uint64_t last_interrupt_ns;
     struct control *control; /* control.c; NULL without a control socket */
+    struct settle *settle;   /* settle.c; NULL without a terminal */
+    int terminal_fd;         /* its slave, in init and the program's process only */
 };
 
 /* box.c: the loop. */
@@ -264,6 +266,7 @@ void control_serve(struct box *box, int fd);
 /* The box is idle and the clock manual: goes one step of what the controller asked for. */
 bool control_idle(struct box *box, struct deadline *next);
 void control_close(struct box *box);
+void control_add_pending(struct box *box, struct buf *buf, size_t max); /* a JSON array */
 
 /* idle.c */
 enum idle { IDLE_NO, IDLE_YES, IDLE_OUTSIDE };

@@ -47,6 +47,7 @@ struct box_options {
     bool allow_leak, allow_orphan;
     bool wait_for_cpu; /* until a CPU can be had for real-time guests, where that is permitted */
     bool foreground;   /* the program gets the controlling terminal */
+    const struct box_terminal *terminal; /* settle.h: a terminal of its own; NULL: none */
 };
 
 enum box_outcome {

@@ -4,6 +4,7 @@
  * waits for a caller that is doing something else. */
 #include "box/box_options.h"
 #include "box/control.h"
+#include "box/settle.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "vitro/box.h"
@@ -68,7 +69,8 @@ static int read_fs_mode(const char *text, enum fs_mode *ret, struct err *err)
     return err_hint(err, "write overlay, ro or real");
 }
 
-static int prepare(struct vitro_box *box, const struct vitro_box_options *asked, struct err *err)
+static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
+                   const struct box_terminal *terminal, struct err *err)
 {
     box->options = (struct box_options){
         .argv = asked->argv,
@@ -92,6 +94,7 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
         .net_real = asked->net_real != 0,
         .allow_leak = asked->allow_leak != 0,
         .allow_orphan = asked->allow_orphan != 0,
+        .terminal = terminal,
     };
     if (!asked->argv || !asked->argv[0] || !*asked->argv[0])
         return err_set(err, -EINVAL, "the program's name is empty");
@@ -102,8 +105,9 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
         r = box->captured[i] = make_capture(i ? "stderr" : "stdout", err);
         box->options.stdio[i + 1] = r;
     }
-    if (r >= 0)
-        r = dir_make_temp("vitro-box", &box->directory, err);
+    if (r < 0 || terminal)
+        return r;
+    r = dir_make_temp("vitro-box", &box->directory, err);
     if (r < 0)
         return r;
     box->control = mem_format("%s/control", box->directory);
@@ -111,17 +115,23 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
     return 0;
 }
 
-vitro_box *vitro_box_spawn(const struct vitro_box_options *options, struct vitro_box_error *error)
+vitro_box *box_spawn_in_terminal(const struct vitro_box_options *options,
+                                 const struct box_terminal *terminal, struct vitro_box_error *error)
 {
     vitro_box *box = mem_alloc(sizeof *box);
 
     box->child.report_fd = box->captured[0] = box->captured[1] = -1;
-    if (prepare(box, options, as_err(error)) < 0 ||
+    if (prepare(box, options, terminal, as_err(error)) < 0 ||
         box_spawn(&box->options, &box->child, as_err(error)) < 0) {
         vitro_box_free(box);
         return NULL;
     }
     return box;
+}
+
+vitro_box *vitro_box_spawn(const struct vitro_box_options *options, struct vitro_box_error *error)
+{
+    return box_spawn_in_terminal(options, NULL, error);
 }
 
 static int read_capture(int fd, struct buf *ret, struct err *err)

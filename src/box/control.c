@@ -88,7 +88,7 @@ static int by_due(const void *a, const void *b)
     return x->order < y->order ? -1 : 1;
 }
 
-static void add_pending(struct box *box, struct buf *buf)
+void control_add_pending(struct box *box, struct buf *buf, size_t max)
 {
     struct deadline_heap *heap = &box->deadlines;
     CLEANUP(mem_free) struct deadline **sorted = mem_alloc((heap->count + 1) * sizeof *sorted);
@@ -97,8 +97,8 @@ static void add_pending(struct box *box, struct buf *buf)
     if (heap->count)
         memcpy(sorted, heap->items, heap->count * sizeof *sorted);
     qsort(sorted, heap->count, sizeof *sorted, by_due);
-    buf_adds(buf, "{\"pending\":[");
-    for (size_t i = 0; i < heap->count; i++) {
+    buf_addc(buf, '[');
+    for (size_t i = 0; i < heap->count && i < max; i++) {
         CLEANUP(buf_done) struct buf who = {0};
         if (sorted[i]->fire == wait_fire) {
             struct task *task = wait_task(sorted[i]);
@@ -115,7 +115,7 @@ static void add_pending(struct box *box, struct buf *buf)
         buf_addc(buf, '}');
         first = false;
     }
-    buf_adds(buf, "]}\n");
+    buf_addc(buf, ']');
 }
 
 /* True if the connection is kept, because its answer comes later. */
@@ -135,7 +135,9 @@ static bool answer(struct box *box, int fd, const char *line, size_t length, str
     if (strcmp(op, "now") == 0) {
         add_now(box, reply);
     } else if (strcmp(op, "pending") == 0) {
-        add_pending(box, reply);
+        buf_adds(reply, "{\"pending\":");
+        control_add_pending(box, reply, SIZE_MAX);
+        buf_adds(reply, "}\n");
     } else if (box->clock.mode != BOX_CLOCK_MANUAL) {
         add_error(reply, "the clock of this box is not manual (run it with --clock WHEN,manual)");
     } else if (strcmp(op, "set") == 0 && ns > 0) {

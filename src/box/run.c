@@ -2,6 +2,7 @@
 /* run: from options to findings. The supervisor is a child of the caller; what it found comes back
  * through a pipe. */
 #include "box/box_internal.h"
+#include "box/settle.h"
 #include "base/fd.h"
 #include "base/wall.h"
 #include "base/when.h"
@@ -45,6 +46,8 @@ static void watch_output(struct box *box)
     for (int i = 0; i < 3; i++) {
         int fd = box->options->stdio[i] ? box->options->stdio[i] : i;
         box->stdout_poll[i] = -1;
+        if (box->options->terminal)
+            continue;
         if (i && fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
             box->stdout_poll[i] = fd;
         if (!i)
@@ -217,6 +220,7 @@ static void close_marked_fds(const struct box_options *options, int kept_fd)
         bool kept = fd <= STDERR_FILENO || fd == kept_fd || fd == dirfd(listing);
         for (size_t i = 0; i < ARRAY_LENGTH(options->stdio); i++)
             kept |= fd == options->stdio[i];
+        kept |= options->terminal && fd == options->terminal->socket;
         if (!kept && fcntl(fd, F_GETFD) & FD_CLOEXEC)
             (void)close(fd);
     }

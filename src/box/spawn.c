@@ -13,6 +13,7 @@
 #include "box/file_times.h"
 #include "box/loopback.h"
 #include "box/order.h"
+#include "box/settle.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -203,7 +204,10 @@ static void become_program(struct box *box, int socket)
     for (int i = 0; i < 3; i++)
         if (options->stdio[i] > 0 && dup2(options->stdio[i], i) < 0)
             fail_for(socket, box->options->argv[0], "set up standard input and output");
-    own_terminal(options->foreground);
+    if (!options->terminal)
+        own_terminal(options->foreground);
+    else if (terminal_take(box) < 0)
+        fail_for(socket, box->options->argv[0], "take the terminal");
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &box->caller_mask, NULL);
     char **envp = guest_environment(options);
@@ -287,6 +291,8 @@ static void become_init(struct box *box, int socket)
     if (!box->options->net_real)
         loopback_up();
     if (box_files_enter(box, socket, &err) < 0)
+        fail_with(socket, err.code, err.text);
+    if (box->options->terminal && terminal_make(box, &err) < 0)
         fail_with(socket, err.code, err.text);
     pid_t pid = fork();
     if (pid < 0)
@@ -374,6 +380,8 @@ static int seize(struct box *box, int socket, struct err *err)
     task->ordinal = task->process->threads_spawned = 1;
     task->state = TASK_RUNNING;
     task->started = true;
+    if (box->options->terminal)
+        terminal_seen(box);
     note_start(box);
     return send(socket, "", 1, MSG_NOSIGNAL) == 1 ? 0
                                                   : err_set(err, -errno, "start the program: %m");

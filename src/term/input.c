@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* input: what a person does to the terminal, and how time is let pass. */
+#include "term/term_internal.h"
+#include "box/settle.h"
+#include "base/when.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+static int type(vitro_term *t, const void *bytes, size_t length)
+{
+    struct err err = {0};
+
+    if (t->ended)
+        return term_fail(t, VITRO_TERM_WRONG, -ESRCH, NULL, "type: the program has ended");
+    log_add_text(&t->log, LOG_INPUT, t->elapsed_ns, bytes, length);
+    t->settled = false;
+    int r = drive_write(t, bytes, length, &err);
+    return r < 0 ? term_fail(t, r == -ETIMEDOUT ? VITRO_TERM_CEILING : VITRO_TERM_TROUBLE, r, NULL,
+                             "%s", err.text)
+                 : 0;
+}
+
+/* As a person does, who looks before typing. */
+static int rest(vitro_term *t)
+{
+    enum drive_end end;
+    struct term_wait wait = term_wait_begin(t, 0, 2 * NS_PER_SEC);
+
+    return t->settled ? 0 : drive_wait(t, &wait, false, &end);
+}
+
+int vitro_term_send(vitro_term *t, const void *bytes, size_t length)
+{
+    return type(t, bytes, length);
+}
+
+int vitro_term_type(vitro_term *t, const char *keys)
+{
+    CLEANUP(buf_done) struct buf bytes = {0};
+    struct err err = {0};
+
+    int r = rest(t); /* keys are encoded as the modes of that moment ask */
+    if (r < 0)
+        return r;
+    r = keys_encode(term_screen(t), keys, &bytes, &err);
+    return r < 0 ? term_misuse(t, r, "%s", err.text) : type(t, buf_text(&bytes), bytes.length);
+}
+
+int vitro_term_eof(vitro_term *t)
+{
+    struct termios modes;
+    char eof = 4;
+
+    int r = rest(t);
+    if (r < 0)
+        return r;
+    if (tcgetattr(t->slave, &modes) == 0 && modes.c_cc[VEOF])
+        eof = (char)modes.c_cc[VEOF];
+    return type(t, &eof, 1);
+}
+
+int vitro_term_resize(vitro_term *t, unsigned rows, unsigned cols)
+{
+    struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+
+    if (!rows || !cols || rows > 1000 || cols > 1000)
+        return term_misuse(t, -EINVAL, "a size of %u rows of %u: from 1 to 1000 each", rows, cols);
+    int r = rest(t); /* what was written before is for the old size */
+    if (r < 0)
+        return r;
+    (void)term_screen(t);
+    struct log_event *event = log_add(&t->log, LOG_SIZE, t->elapsed_ns);
+    event->rows = size.ws_row;
+    event->cols = size.ws_col;
+    t->settled = false;
+    if (ioctl(t->master, TIOCSWINSZ, &size) < 0)
+        return term_misuse(t, -errno, "resize the terminal: %s", strerror(errno));
+    return 0;
+}
+
+int vitro_term_signal(vitro_term *t, int signal)
+{
+    int r = rest(t);
+    if (r < 0)
+        return r;
+    pid_t group = t->ended ? -1 : tcgetpgrp(t->master);
+    t->settled = false;
+    if (t->ended || group <= 1 || kill(-group, signal) < 0)
+        return term_misuse(t, t->ended ? -ESRCH : -errno, "signal %d: %s", signal,
+                           t->ended ? "the program has ended" : strerror(errno));
+    return 0;
+}
+
+void vitro_term_mark(vitro_term *t, const char *label)
+{
+    log_add_text(&t->log, LOG_MARK, t->elapsed_ns, label, strlen(label));
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+struct quiet {
+    uint64_t quiet_ns;
+};
+
+static int check_quiet(vitro_term *t, void *arg, bool settled)
+{
+    const struct quiet *quiet = arg;
+
+    if (!settled)
+        return 0;
+    return t->ended || t->due_ns < 0 || !quiet->quiet_ns || !(t->flags & SETTLE_HELD) ||
+           (uint64_t)t->due_ns > t->elapsed_ns + quiet->quiet_ns;
+}
+
+int vitro_term_settle(vitro_term *t, uint64_t quiet_ns)
+{
+    struct term_wait wait = term_wait_begin(t, 0, 0);
+    struct quiet quiet = {quiet_ns};
+
+    return drive_until(t, &wait, false, check_quiet, &quiet,
+                       quiet_ns ? "a settled program with nothing due soon" : "a settled program");
+}
+
+int vitro_term_advance(vitro_term *t, uint64_t by_ns)
+{
+    struct term_wait wait = term_wait_begin(t, by_ns, 0);
+    enum drive_end end;
+
+    if (by_ns > INT64_MAX / 4)
+        return term_misuse(t, -ERANGE, "an advance of more than 73 years");
+    int r = drive_wait(t, &wait, false, &end);
+    if (r == 0 && end == DRIVE_SETTLED && !(t->flags & SETTLE_HELD))
+        return term_misuse(t, -EINVAL,
+                           "advance: the clock of this session is real; a box with a "
+                           "paused or manual clock has one that can be moved");
+    uint64_t target = t->elapsed_ns + by_ns;
+    while (r == 0 && end != DRIVE_ENDED) {
+        if (end == DRIVE_CEILING)
+            return term_fail(t, VITRO_TERM_CEILING, -ETIMEDOUT, &wait,
+                             "advance: real time is up, the program still runs");
+        if (end == DRIVE_SETTLED && t->elapsed_ns >= target)
+            return 0;
+        r = end == DRIVE_SETTLED ? drive_step(t, &wait, target, false, &end)
+                                 : drive_wait(t, &wait, false, &end);
+    }
+    return r;
+}
+
+int vitro_term_clock_set(vitro_term *t, int64_t to_ns)
+{
+    struct settle_request request = {.op = SETTLE_SET, .until_ns = to_ns};
+
+    if (t->plain || t->ended || to_ns <= 0)
+        return term_misuse(t, -EINVAL, "set the clock: %s",
+                           t->plain ? "it is the real one" : "the program has ended");
+    t->settled = false;
+    (void)send(t->socket, &request, sizeof request, MSG_NOSIGNAL);
+    return vitro_term_settle(t, 0);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* screen: what a terminal makes of a stream of bytes, by libvterm. Plain memory: no clock, no
+ * process. Everything fed is untrusted. */
+#include "term/term_internal.h"
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <vterm.h>
+
+enum { TITLE_BYTES_MAX = 4096, ANSWER_BYTES_MAX = 64 << 10 };
+
+struct screen {
+    VTerm *vterm;         /* owned */
+    VTermState *state;    /* its */
+    VTermScreen *vscreen; /* its */
+    unsigned rows, cols, generation, bells;
+    VTermPos cursor;
+    bool cursor_visible, alternate;
+    int cursor_shape, mouse;
+    struct buf title, icon, answers;
+    struct buf
+        *divert;  /* where the terminal's bytes go instead of `answers`, while keys are made */
+    char **lines; /* ring of owned texts, the scrollback */
+    unsigned lines_max, lines_count, lines_next;
+};
+
+static void add_char(struct buf *buf, uint32_t c)
+{
+    if (c < 0x80) {
+        buf_addc(buf, (char)c);
+    } else if (c < 0x800) {
+        buf_addc(buf, (char)(0xc0 | c >> 6));
+        buf_addc(buf, (char)(0x80 | (c & 0x3f)));
+    } else if (c < 0x10000) {
+        buf_addc(buf, (char)(0xe0 | c >> 12));
+        buf_addc(buf, (char)(0x80 | (c >> 6 & 0x3f)));
+        buf_addc(buf, (char)(0x80 | (c & 0x3f)));
+    } else {
+        buf_addc(buf, (char)(0xf0 | (c >> 18 & 7)));
+        buf_addc(buf, (char)(0x80 | (c >> 12 & 0x3f)));
+        buf_addc(buf, (char)(0x80 | (c >> 6 & 0x3f)));
+        buf_addc(buf, (char)(0x80 | (c & 0x3f)));
+    }
+}
+
+/* What cannot be text is shown as the replacement character. */
+static uint32_t clean_char(uint32_t c)
+{
+    return c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || (c && c < 0x20) || c == 0x7f ? 0xfffd : c;
+}
+
+static bool is_right_half(const VTermScreenCell *cell)
+{
+    return cell->chars[0] == (uint32_t)-1;
+}
+
+/* ---- what libvterm tells us ---------------------------------------------------------------- */
+
+static int on_damage(VTermRect rect, void *user)
+{
+    (void)rect;
+    ((struct screen *)user)->generation++;
+    return 1;
+}
+
+static int on_moverect(VTermRect dest, VTermRect src, void *user)
+{
+    (void)dest, (void)src;
+    ((struct screen *)user)->generation++;
+    return 0;
+}
+
+static int on_movecursor(VTermPos pos, VTermPos old, int visible, void *user)
+{
+    struct screen *screen = user;
+
+    (void)old, (void)visible;
+    screen->cursor = pos;
+    screen->generation++;
+    return 1;
+}
+
+static int on_property(VTermProp property, VTermValue *value, void *user)
+{
+    struct screen *screen = user;
+    struct buf *text = property == VTERM_PROP_TITLE ? &screen->title : &screen->icon;
+
+    screen->generation++;
+    switch ((int)property) {
+    case VTERM_PROP_CURSORVISIBLE:
+        screen->cursor_visible = value->boolean;
+        break;
+    case VTERM_PROP_ALTSCREEN:
+        screen->alternate = value->boolean;
+        break;
+    case VTERM_PROP_TITLE:
+    case VTERM_PROP_ICONNAME:
+        buf_clear(text);
+        buf_add(text, value->string, strnlen(value->string, TITLE_BYTES_MAX));
+        break;
+    case VTERM_PROP_CURSORSHAPE:
+        screen->cursor_shape = value->number;
+        break;
+    case VTERM_PROP_MOUSE:
+        screen->mouse = value->number;
+        break;
+    default:
+        break;
+    }
+    return 1;
+}
+
+static int on_bell(void *user)
+{
+    ((struct screen *)user)->bells++;
+    return 1;
+}
+
+static void add_cells(struct buf *text, const VTermScreenCell *cells, int cols)
+{
+    for (int col = 0; col < cols; col++) {
+        if (is_right_half(&cells[col]))
+            continue;
+        if (!cells[col].chars[0])
+            buf_addc(text, ' ');
+        for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cells[col].chars[i]; i++)
+            add_char(text, clean_char(cells[col].chars[i]));
+    }
+    while (text->length && text->data[text->length - 1] == ' ')
+        buf_cut(text, text->length - 1);
+}
+
+static int on_pushline(int cols, const VTermScreenCell *cells, void *user)
+{
+    struct screen *screen = user;
+    struct buf text = {0};
+
+    if (!screen->lines_max)
+        return 1;
+    add_cells(&text, cells, cols);
+    free(screen->lines[screen->lines_next]);
+    screen->lines[screen->lines_next] = text.length ? buf_take(&text) : mem_dup("");
+    buf_done(&text);
+    screen->lines_next = (screen->lines_next + 1) % screen->lines_max;
+    if (screen->lines_count < screen->lines_max)
+        screen->lines_count++;
+    return 1;
+}
+
+static void on_output(const char *bytes, size_t length, void *user)
+{
+    struct screen *screen = user;
+    struct buf *to = screen->divert ? screen->divert : &screen->answers;
+
+    if (to->length + length <= ANSWER_BYTES_MAX)
+        buf_add(to, bytes, length);
+}
+
+static const VTermScreenCallbacks callbacks = {
+    .damage = on_damage,
+    .moverect = on_moverect,
+    .movecursor = on_movecursor,
+    .settermprop = on_property,
+    .bell = on_bell,
+    .sb_pushline = on_pushline,
+};
+
+struct screen *screen_new(unsigned rows, unsigned cols, unsigned scrollback)
+{
+    struct screen *screen = mem_alloc(sizeof *screen);
+
+    *screen = (struct screen){.rows = rows,
+                              .cols = cols,
+                              .lines_max = scrollback,
+                              .cursor_visible = true,
+                              .cursor_shape = VTERM_PROP_CURSORSHAPE_BLOCK};
+    screen->lines = mem_alloc((scrollback + 1) * sizeof *screen->lines);
+    screen->vterm = vterm_new((int)rows, (int)cols);
+    vterm_set_utf8(screen->vterm, 1);
+    vterm_output_set_callback(screen->vterm, on_output, screen);
+    screen->state = vterm_obtain_state(screen->vterm);
+    screen->vscreen = vterm_obtain_screen(screen->vterm);
+    vterm_screen_set_callbacks(screen->vscreen, &callbacks, screen);
+    vterm_screen_enable_altscreen(screen->vscreen, 1);
+    vterm_screen_reset(screen->vscreen, 1);
+    return screen;
+}
+
+struct screen *screen_free(struct screen *screen)
+{
+    if (!screen)
+        return NULL;
+    vterm_free(screen->vterm);
+    for (unsigned i = 0; i < screen->lines_max; i++)
+        free(screen->lines[i]);
+    free(screen->lines);
+    buf_done(&screen->title);
+    buf_done(&screen->icon);
+    buf_done(&screen->answers);
+    free(screen);
+    return NULL;
+}
+
+void screen_feed(struct screen *screen, const void *bytes, size_t length)
+{
+    (void)vterm_input_write(screen->vterm, bytes, length);
+}
+
+void screen_resize(struct screen *screen, unsigned rows, unsigned cols)
+{
+    screen->rows = rows;
+    screen->cols = cols;
+    screen->generation++;
+    vterm_set_size(screen->vterm, (int)rows, (int)cols);
+    vterm_screen_flush_damage(screen->vscreen);
+}
+
+unsigned screen_generation(const struct screen *screen)
+{
+    return screen->generation;
+}
+
+struct buf *screen_answers(struct screen *screen)
+{
+    return &screen->answers;
+}
+
+struct VTerm *screen_vterm(struct screen *screen)
+{
+    return screen->vterm;
+}
+
+void screen_divert(struct screen *screen, struct buf *to)
+{
+    screen->divert = to;
+}
+
+/* ---- what it shows ------------------------------------------------------------------------- */
+
+/* Modes that libvterm keeps to itself show in what it would send. */
+static bool says(struct screen *screen, void (*ask)(struct screen *screen), const char *answer)
+{
+    CLEANUP(buf_done) struct buf said = {0};
+
+    screen->divert = &said;
+    ask(screen);
+    screen->divert = NULL;
+    return answer ? strcmp(buf_text(&said), answer) == 0 : said.length > 0;
+}
+
+static void ask_paste(struct screen *screen)
+{
+    vterm_keyboard_start_paste(screen->vterm);
+}
+
+static void ask_focus(struct screen *screen)
+{
+    vterm_state_focus_in(screen->state);
+}
+
+static void ask_up(struct screen *screen)
+{
+    vterm_keyboard_key(screen->vterm, VTERM_KEY_UP, VTERM_MOD_NONE);
+}
+
+void screen_state(const struct screen *given, struct vitro_term_state *ret)
+{
+    struct screen *screen = (struct screen *)given; /* asking changes nothing that lasts */
+
+    ret->rows = screen->rows;
+    ret->cols = screen->cols;
+    ret->cursor_row = (unsigned)screen->cursor.row + 1;
+    ret->cursor_col = (unsigned)screen->cursor.col + 1;
+    ret->cursor_visible = screen->cursor_visible;
+    ret->cursor_shape = screen->cursor_shape;
+    ret->alternate = screen->alternate;
+    ret->mouse = (enum vitro_term_mouse)screen->mouse;
+    ret->bracketed_paste = says(screen, ask_paste, NULL);
+    ret->focus_events = says(screen, ask_focus, NULL);
+    ret->application_cursor = says(screen, ask_up, "\033OA");
+    ret->title = buf_text(&screen->title);
+    ret->icon = buf_text(&screen->icon);
+    ret->bells = screen->bells;
+    ret->scrollback = screen->lines_count;
+}
+
+static struct vitro_term_colour colour_of(const struct screen *screen, const VTermColor *from)
+{
+    struct vitro_term_colour colour = {.kind = VITRO_TERM_RGB};
+    VTermColor rgb = *from;
+
+    if (VTERM_COLOR_IS_DEFAULT_FG(from) || VTERM_COLOR_IS_DEFAULT_BG(from)) {
+        colour.kind = VITRO_TERM_DEFAULT;
+    } else if (VTERM_COLOR_IS_INDEXED(from)) {
+        colour.kind = VITRO_TERM_INDEXED;
+        colour.index = from->indexed.idx;
+    }
+    vterm_screen_convert_color_to_rgb(screen->vscreen, &rgb);
+    colour.red = rgb.rgb.red;
+    colour.green = rgb.rgb.green;
+    colour.blue = rgb.rgb.blue;
+    return colour;
+}
+
+static unsigned attributes_of(const VTermScreenCell *cell)
+{
+    const VTermScreenCellAttrs *a = &cell->attrs;
+    unsigned result = (a->bold ? VITRO_TERM_BOLD : 0) | (a->italic ? VITRO_TERM_ITALIC : 0) |
+                      (a->blink ? VITRO_TERM_BLINK : 0) | (a->reverse ? VITRO_TERM_REVERSE : 0) |
+                      (a->strike ? VITRO_TERM_STRIKE : 0);
+
+    if (a->underline)
+        result |= VITRO_TERM_UNDERLINE;
+    if (a->underline == VTERM_UNDERLINE_DOUBLE)
+        result |= VITRO_TERM_DOUBLE_UNDERLINE;
+    if (a->underline == VTERM_UNDERLINE_CURLY)
+        result |= VITRO_TERM_CURLY_UNDERLINE;
+    return result;
+}
+
+int screen_cell(const struct screen *screen, unsigned row, unsigned col,
+                struct vitro_term_cell *ret)
+{
+    VTermScreenCell cell;
+    struct buf text = {0};
+
+    if (!row || !col || row > screen->rows || col > screen->cols)
+        return -EINVAL;
+    (void)vterm_screen_get_cell(screen->vscreen, (VTermPos){(int)row - 1, (int)col - 1}, &cell);
+    *ret = (struct vitro_term_cell){.width = (unsigned char)cell.width,
+                                    .attributes = attributes_of(&cell),
+                                    .fg = colour_of(screen, &cell.fg),
+                                    .bg = colour_of(screen, &cell.bg)};
+    if (is_right_half(&cell)) {
+        ret->width = 0;
+        return 0;
+    }
+    for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i]; i++)
+        add_char(&text, clean_char(cell.chars[i]));
+    memcpy(ret->text, buf_text(&text), text.length < sizeof ret->text ? text.length : 0);
+    buf_done(&text);
+    return 0;
+}
+
+void screen_row_text(const struct screen *screen, unsigned row, struct buf *ret,
+                     struct buf *columns)
+{
+    for (unsigned col = 1; col <= screen->cols; col++) {
+        VTermScreenCell cell;
+        size_t before = ret->length;
+        (void)vterm_screen_get_cell(screen->vscreen, (VTermPos){(int)row - 1, (int)col - 1}, &cell);
+        if (is_right_half(&cell))
+            continue;
+        if (!cell.chars[0])
+            buf_addc(ret, ' ');
+        for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i]; i++)
+            add_char(ret, clean_char(cell.chars[i]));
+        for (size_t i = before; columns && i < ret->length; i++) {
+            unsigned short at = (unsigned short)col;
+            buf_add(columns, &at, sizeof at);
+        }
+    }
+}
+
+bool screen_scrollback_text(const struct screen *screen, unsigned line, struct buf *ret)
+{
+    if (!line || line > screen->lines_count)
+        return false;
+    buf_adds(ret,
+             screen->lines[(screen->lines_next + screen->lines_max - line) % screen->lines_max]);
+    return true;
+}
+
+bool screen_pen_is_plain(const struct screen *screen)
+{
+    for (int attribute = VTERM_ATTR_BOLD; attribute < VTERM_N_ATTRS; attribute++) {
+        VTermValue value = {0};
+        if (!vterm_state_get_penattr(screen->state, (VTermAttr)attribute, &value))
+            continue;
+        if (attribute == VTERM_ATTR_FOREGROUND || attribute == VTERM_ATTR_BACKGROUND) {
+            if (!VTERM_COLOR_IS_DEFAULT_FG(&value.color) &&
+                !VTERM_COLOR_IS_DEFAULT_BG(&value.color))
+                return false;
+        } else if (value.number) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- from the log -------------------------------------------------------------------------- */
+
+static void feed_to(struct screen *screen, const struct log *log, size_t *fed, size_t offset)
+{
+    if (offset > *fed)
+        screen_feed(screen, log->stream.data + *fed, offset - *fed);
+    *fed = offset;
+}
+
+static void apply_events(struct screen *screen, const struct log *log, size_t *fed, size_t *event,
+                         size_t last)
+{
+    for (; *event < log->count && *event <= last; ++*event) {
+        const struct log_event *one = &log->events[*event];
+        if (one->kind != LOG_SIZE)
+            continue;
+        feed_to(screen, log, fed, one->offset);
+        screen_resize(screen, one->rows, one->cols);
+    }
+}
+
+struct screen *screen_of_log(const struct log *log, size_t event)
+{
+    struct screen *screen = screen_new(log->rows, log->cols, 1000);
+    size_t fed = 0, at = 0;
+
+    apply_events(screen, log, &fed, &at, event);
+    feed_to(screen, log, &fed, event < log->count ? log->events[event].offset : log->stream.length);
+    vterm_screen_flush_damage(screen->vscreen);
+    return screen;
+}
+
+struct screen *term_screen(vitro_term *t)
+{
+    apply_events(t->screen, &t->log, &t->screen_fed, &t->screen_event, SIZE_MAX);
+    feed_to(t->screen, &t->log, &t->screen_fed, t->log.stream.length);
+    return t->screen;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* term_open: from options to a session, and its end. */
+#include "term/term_internal.h"
+#include "term/plain.h"
+#include "box/settle.h"
+#include "base/fd.h"
+#include "base/wall.h"
+#include "base/when.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ROWS_MAX = 1000, COLS_MAX = 1000, SCROLLBACK_MAX = 1000000 };
+
+/* The names that are taken out of what is inherited: sizes are asked of the terminal itself. */
+static bool is_dropped(const char *entry)
+{
+    static const char *const names[] = {"TERM=", "COLUMNS=", "LINES=", "TERMCAP="};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+        if (strncmp(entry, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_replaced(const char *entry, const char *const *env)
+{
+    size_t length = strcspn(entry, "=") + 1;
+
+    for (; env && *env; env++)
+        if (strncmp(*env, entry, length) == 0)
+            return true;
+    return false;
+}
+
+/* Returns an owned array of borrowed texts; *term is owned too. */
+static const char **environment(const struct vitro_term_options *options, char **term)
+{
+    const char *const *from = options->box.envp ? options->box.envp : (const char *const *)environ;
+    size_t count = 0, extra = 0, used = 0;
+
+    while (from[count])
+        count++;
+    while (options->env && options->env[extra])
+        extra++;
+    const char **envp = mem_alloc((count + extra + 2) * sizeof *envp);
+    for (size_t i = 0; i < count; i++)
+        if (!is_dropped(from[i]) && !is_replaced(from[i], options->env))
+            envp[used++] = from[i];
+    *term = mem_format("TERM=%s", options->term ? options->term : "xterm-256color");
+    if (!is_replaced(*term, options->env))
+        envp[used++] = *term;
+    for (size_t i = 0; i < extra; i++)
+        envp[used++] = options->env[i];
+    return envp;
+}
+
+static int receive_ends(int socket, int *master, int *slave)
+{
+    union {
+        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    char byte;
+    struct iovec iov = {&byte, 1};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    int ends[2];
+
+    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0)
+        return -EPIPE;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof ends))
+        return -EPROTO;
+    memcpy(ends, CMSG_DATA(header), sizeof ends);
+    *master = ends[0];
+    *slave = ends[1];
+    return fcntl(*master, F_SETFL, O_RDWR | O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+/* Until the box has made the terminal, or has failed. */
+static int take_terminal(vitro_term *t, struct err *err)
+{
+    struct pollfd fds[2] = {{.fd = t->socket, .events = POLLIN},
+                            {.fd = vitro_box_fd(t->box), .events = POLLIN}};
+    uint64_t give_up_ns = wall_monotonic_ns() + t->ceiling_ns;
+
+    while (wall_monotonic_ns() < give_up_ns) {
+        if (poll(fds, 2, 1000) < 0 && errno != EINTR)
+            return err_set(err, -errno, "wait for the terminal: %m");
+        if (fds[0].revents & POLLIN) {
+            int r = receive_ends(t->socket, &t->master, &t->slave);
+            return r < 0 ? err_set(err, r, "take the terminal: %s", strerror(-r)) : 0;
+        }
+        if (fds[1].revents) {
+            struct vitro_box_findings findings;
+            if (vitro_box_wait(t->box, &findings, (struct vitro_box_error *)err) < 0)
+                return err->code;
+            return err_set(err, -EIO, "%s", findings.text);
+        }
+    }
+    return err_set(err, -ETIMEDOUT, "the box did not start in time");
+}
+
+static int start_boxed(vitro_term *t, const struct vitro_term_options *options,
+                       const char *const *envp, struct err *err)
+{
+    int sockets[2], size = 256 << 10;
+    struct vitro_box_options box = options->box;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return err_set(err, -errno, "make a socket: %m");
+    t->socket = sockets[0];
+    CLEANUP(fd_close) int other = sockets[1];
+    (void)setsockopt(other, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    box.envp = envp;
+    memset(box.stdio, 0, sizeof box.stdio);
+    box.capture_output = 0;
+    t->box = box_spawn_in_terminal(&box, &(struct box_terminal){other, t->log.rows, t->log.cols},
+                                   (struct vitro_box_error *)err);
+    if (!t->box)
+        return err->code;
+    other = fd_close(other);
+    return take_terminal(t, err);
+}
+
+static int resolve(vitro_term *t, const struct vitro_term_options *options, struct err *err)
+{
+    unsigned rows = options->rows ? options->rows : 24, cols = options->cols ? options->cols : 80;
+    unsigned scrollback = options->scrollback ? options->scrollback : 1000;
+
+    if (rows > ROWS_MAX || cols > COLS_MAX || scrollback > SCROLLBACK_MAX)
+        return err_set(err, -EINVAL,
+                       "a screen of %u rows of %u, %u lines above: at most %d, %d, %d", rows, cols,
+                       scrollback, ROWS_MAX, COLS_MAX, SCROLLBACK_MAX);
+    if (!options->box.argv || !options->box.argv[0] || !*options->box.argv[0])
+        return err_set(err, -EINVAL, "the program's name is empty");
+    t->budget_ns = options->budget_ns ? options->budget_ns : 60 * NS_PER_SEC;
+    t->ceiling_ns = options->ceiling_ns ? options->ceiling_ns : 30 * NS_PER_SEC;
+    t->output_max = options->output_max ? options->output_max : (size_t)256 << 20;
+    t->log.rows = (unsigned short)rows;
+    t->log.cols = (unsigned short)cols;
+    t->screen = screen_new(rows, cols, scrollback);
+    return 0;
+}
+
+vitro_term *vitro_term_open(const struct vitro_term_options *options, struct vitro_box_error *error)
+{
+    vitro_term *t = mem_alloc(sizeof *t);
+    CLEANUP(mem_free) const char **envp = NULL;
+    CLEANUP(mem_free) char *term = NULL;
+    struct err unused = {0}, *err = error ? (struct err *)error : &unused;
+
+    t->master = t->slave = t->socket = -1;
+    t->due_ns = -1;
+    int r = resolve(t, options, err);
+    if (r == 0) {
+        envp = environment(options, &term);
+        r = options->plain ? plain_start(t, options, envp, err)
+                           : start_boxed(t, options, envp, err);
+    }
+    if (r < 0) {
+        vitro_term_close(t);
+        return NULL;
+    }
+    return t;
+}
+
+void vitro_term_close(vitro_term *t)
+{
+    if (!t)
+        return;
+    if (t->box)
+        vitro_box_free(t->box);
+    if (t->plain)
+        plain_stop(t->plain);
+    fd_close(t->master);
+    fd_close(t->slave);
+    fd_close(t->socket);
+    screen_free(t->screen);
+    log_done(&t->log);
+    buf_done(&t->failure_summary);
+    buf_done(&t->failure_text);
+    free(t);
+}
+
+/* ---- in the words of the Go harness -------------------------------------------------------- */
+
+vitro_term *vitro_term_spawn(const char *const *argv, struct vitro_box_error *error)
+{
+    return vitro_term_open(&(struct vitro_term_options){.box.argv = argv}, error);
+}
+
+vitro_term *vitro_term_spawn_with_env(const char *const *env, const char *const *argv,
+                                      struct vitro_box_error *error)
+{
+    return vitro_term_open(&(struct vitro_term_options){.box.argv = argv, .env = env}, error);
+}
+
+int vitro_term_send_text(vitro_term *t, const char *text)
+{
+    return vitro_term_send(t, text, strlen(text));
+}
+
+int64_t vitro_term_expect_output(vitro_term *t, const char *want, uint64_t timeout_ns)
+{
+    struct vitro_term_match match;
+    int r = vitro_term_expect(
+        t,
+        &(struct vitro_term_expect){
+            .text = want, .from_start = 1, .keep_cursor = 1, .within_ns = timeout_ns},
+        &match);
+
+    return r < 0 ? r : (int64_t)match.start;
+}
+
+int vitro_term_expect_output_before(vitro_term *t, const char *want, const char *before,
+                                    uint64_t timeout_ns)
+{
+    return vitro_term_expect(t,
+                             &(struct vitro_term_expect){.text = want,
+                                                         .before = before,
+                                                         .from_start = 1,
+                                                         .keep_cursor = 1,
+                                                         .within_ns = timeout_ns},
+                             NULL);
+}
