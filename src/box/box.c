@@ -553,9 +553,9 @@ static void loop(struct box *box)
 {
     uint64_t last_event = wall_monotonic_ns(), scanned = last_event, checked = 0;
     unsigned looks = 0;
+    bool any = false;
 
     while (!box->over && box->task_count) {
-        bool any = false;
         while (!box->over && take_event(box))
             any = true;
         if (box->over || !box->task_count)
@@ -569,7 +569,8 @@ static void loop(struct box *box)
                 checked = box->steps;
                 check_ceiling(box);
             }
-            if (take_event(box))
+            any = take_event(box);
+            if (any)
                 continue;
         }
         bool progress = false;
