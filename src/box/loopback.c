@@ -50,7 +50,7 @@ static void set_quickack(int fd, int family, const char *address, unsigned char 
                   .rtm_type = RTN_LOCAL},
     };
     unsigned char destination[16], source[4];
-    unsigned index = if_nametoindex("lo");
+    unsigned index = 1; /* the first interface of every namespace */
     size_t length = family == AF_INET ? 4 : 16;
 
     (void)inet_pton(family, address, destination);
