@@ -54,9 +54,9 @@ struct vitro_check_options {
     uint64_t max_time_ns; /* virtual, of one run; 0: no limit */
     uint64_t max_wall_ns; /* real, of all of it; 0: no limit. What was tried by then counts */
     bool allow_leaks;
-    bool spurious; /* as in struct vitro_sched_options */
-    bool early_timers;
-    bool opaque; /* every step is taken to touch plain memory */
+    bool spurious;     /* as in struct vitro_sched_options */
+    bool early_timers; /* the same; VITRO_DPOR then searches like VITRO_DFS, which takes longer */
+    bool opaque;       /* every step is taken to touch plain memory */
     bool no_shrink;
     bool no_selfcheck;
     bool progress;    /* a line on standard error, if it is a terminal */

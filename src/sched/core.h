@@ -42,9 +42,11 @@ struct core_task {
     uint32_t id;                   /* number in this run, from 1 */
     uint32_t ready_at;             /* place in core.ready, or CORE_NOT_READY */
     struct op op;                  /* what it is about to do */
-    bool memory;                   /* its running step is known to touch plain memory */
-    uint64_t hash;                 /* its past */
-    uint64_t mark;                 /* the decider's own */
+    const uint32_t *also;          /* objects it does it to, beside op.object; borrowed */
+    uint32_t also_count;
+    bool memory;   /* its running step is known to touch plain memory */
+    uint64_t hash; /* its past */
+    uint64_t mark; /* the decider's own */
 };
 
 struct core_object {

@@ -261,6 +261,8 @@ void dpor_feet_of_op(struct dpor_feet *feet, const struct core_task *task, bool 
 
     if (op->object != CORE_MEMORY)
         feet_add(feet, op->object, !(op->flags & OP_READS));
+    for (uint32_t i = 0; i < task->also_count; i++)
+        feet_add(feet, task->also[i], true);
     if (op->flags & OP_CANCELS)
         feet_add(feet, CORE_TASK_OBJECT | task->id, false);
     if (opaque || op->flags & OP_OPAQUE)
@@ -286,6 +288,7 @@ static void idle(struct decider *decider, struct core *core)
 
     (void)core;
     dpor_finish_event(d);
+    dpor_pending_races(d); /* what cannot go now may end by a timer: it could have gone before */
     if (d->event_count)
         d->events[d->event_count - 1].barrier_after = true;
     d->barrier = d->event_count;

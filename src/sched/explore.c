@@ -57,6 +57,8 @@ void session_init(struct session *s, vitro_fn fn, void *arg,
     o->workers = o->workers ? o->workers : 1;
     if (o->strategy == VITRO_DEFAULT)
         o->strategy = prove ? VITRO_DPOR : VITRO_PORTFOLIO;
+    if (o->strategy == VITRO_DPOR && o->early_timers) /* a timer that fires depends on every step */
+        o->strategy = VITRO_DFS;
     s->sched = vitro_sched_new(.max_steps = o->max_steps, .max_time_ns = o->max_time_ns,
                                .start_ns = o->start_ns, .spurious = o->spurious,
                                .early_timers = o->early_timers, .stack_size = o->stack_size);

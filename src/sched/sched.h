@@ -74,6 +74,7 @@ struct vitro_task {
     uint32_t micro; /* trace: the piece of work it is ready for */
     struct wait wait;
     struct timer timer;
+    uint64_t deadline_ns;       /* of the wait that is registered */
     struct vitro_mutex *relock; /* in a wait on a condition variable: what to hold at its end */
     struct vitro_object done;
     vitro_task *next, *prev; /* live ones, or ended ones, or (next) free ones */

@@ -8,18 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct offer {
-    struct offer *next;
-    vitro_value value;
-    bool taken, gone;
-};
+/* The oldest offer that is not the task's own. */
+static struct offer *offer_for(const struct vitro_chan *chan, const vitro_task *task)
+{
+    struct offer *offer = chan->offers;
+
+    while (offer && offer->by == task)
+        offer = offer->next;
+    return offer;
+}
 
 bool chan_can_receive(struct vitro_object *object, const struct wait *wait)
 {
     const struct vitro_chan *chan = (struct vitro_chan *)object;
 
-    (void)wait;
-    return chan->count || chan->offers || chan->closed;
+    return chan->count || chan->closed || offer_for(chan, wait->task);
 }
 
 bool chan_can_send(struct vitro_object *object, const struct wait *wait)
@@ -63,17 +66,33 @@ int chan_put(struct vitro_chan *chan, vitro_value value)
     return 0;
 }
 
-int chan_get(struct vitro_chan *chan, vitro_value *ret)
+/* What the task touches beside the channel it works on, for who counts dependences. */
+static void touch(vitro_task *task, struct vitro_chan *chan)
 {
+    core_access(&task->sched->core, &task->core, chan->object.id, true);
+}
+
+static void take(struct offer *offer, vitro_task *task)
+{
+    offer->taken = true;
+    for (struct offer *each = offer; each; each = each->sibling == offer ? NULL : each->sibling) {
+        if (each != offer && !each->gone)
+            touch(task, each->chan);
+        chan_withdraw(each);
+    }
+}
+
+int chan_get(struct vitro_chan *chan, vitro_task *task, vitro_value *ret)
+{
+    struct offer *offer = offer_for(chan, task);
+
     if (chan->count) {
         *ret = chan->values[chan->first];
         chan->first = (chan->first + 1) % chan->allocated;
         chan->count--;
-    } else if (chan->offers) {
-        struct offer *offer = chan->offers;
+    } else if (offer) {
         *ret = offer->value;
-        offer->taken = true;
-        chan->offers = offer->next;
+        take(offer, task);
     } else {
         return -EPIPE;
     }
@@ -81,45 +100,52 @@ int chan_get(struct vitro_chan *chan, vitro_value *ret)
     return 0;
 }
 
-static bool was_taken(struct vitro_object *object, const struct wait *wait)
+bool chan_was_taken(struct vitro_object *object, const struct wait *wait)
 {
-    (void)object;
     return ((struct offer *)vitro_ptr(wait->value))->taken || ((struct vitro_chan *)object)->closed;
 }
 
-static void withdraw(struct vitro_chan *chan, struct offer *offer)
+void chan_offer(struct offer *offer)
 {
-    for (struct offer **link = (struct offer **)&chan->offers; *link; link = &(*link)->next)
+    struct offer **end = (struct offer **)&offer->chan->offers;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = offer;
+    object_changed(&offer->chan->object);
+}
+
+void chan_withdraw(struct offer *offer)
+{
+    if (offer->gone)
+        return;
+    for (struct offer **link = (struct offer **)&offer->chan->offers; *link; link = &(*link)->next)
         if (*link == offer) {
             *link = offer->next;
+            object_changed(&offer->chan->object);
             break;
         }
-    object_changed(&chan->object);
 }
 
 static int hand_over(vitro_task *task, struct vitro_chan *chan, vitro_value value,
                      uint64_t deadline_ns, struct op op)
 {
-    struct offer offer = {.value = value};
+    struct offer offer = {.chan = chan, .by = task, .value = value};
     int r = task_point(task, op);
 
     if (r < 0)
         return r;
     if (chan->closed)
         return -EPIPE;
-    struct offer **end = (struct offer **)&chan->offers;
-    while (*end)
-        end = &(*end)->next;
-    *end = &offer;
-    object_changed(&chan->object);
+    chan_offer(&offer);
     task->wait = (struct wait){
-        .task = task, .object = &chan->object, .ready = was_taken, .value = vitro_val(&offer)};
+        .task = task, .object = &chan->object, .ready = chan_was_taken, .value = vitro_val(&offer)};
     r = task_wait_many(task, op, &task->wait, 1, deadline_ns);
     if (offer.taken)
         return 0; /* also when it was cancelled at the same time: it happened */
     if (offer.gone)
         return -EPIPE; /* and so is the channel */
-    withdraw(chan, &offer);
+    chan_withdraw(&offer);
     return r < 0 ? r : -EPIPE;
 }
 
@@ -144,7 +170,7 @@ int vitro_receive_at(struct vitro_chan *chan, vitro_value *ret, uint64_t deadlin
     struct op op = {
         .where = where, .object = chan->object.id, .kind = OP_RECEIVE, .flags = OP_CANCELS};
     int r = task_wait(task, op, &chan->object, chan_can_receive, deadline_ns);
-    return r < 0 ? r : chan_get(chan, ret);
+    return r < 0 ? r : chan_get(chan, task, ret);
 }
 
 void vitro_close_at(struct vitro_chan *chan, const char *where)

@@ -441,6 +441,155 @@ static int select_chooses(void *arg)
     (void)arg;
     return vitro_select(cases, 2);
 }
+/* Two tasks, each ready to send one way and to receive the other: they meet exactly once. */
+struct crossing {
+    struct vitro_chan there, back;
+};
+static int cross(void *arg, bool forth, int64_t value)
+{
+    struct crossing *c = arg;
+    struct vitro_case cases[] = {
+        {.kind = VITRO_CASE_SEND, .object = forth ? &c->there : &c->back, .value = value},
+        {.kind = VITRO_CASE_RECEIVE, .object = forth ? &c->back : &c->there}};
+    int chosen = vitro_select(cases, 2);
+
+    if (chosen < 0 || cases[chosen].result < 0)
+        return -EILSEQ;
+    return chosen == 0 ? 0 : (int)cases[1].value;
+}
+static int cross_forth(void *arg)
+{
+    return cross(arg, true, 3);
+}
+static int cross_back(void *arg)
+{
+    return cross(arg, false, 5);
+}
+static int crossing(void *arg)
+{
+    struct crossing c = {VITRO_RENDEZVOUS("there"), VITRO_RENDEZVOUS("back")};
+    struct vitro_call calls[] = {{cross_forth, &c, NULL, 0}, {cross_back, &c, NULL, 0}};
+
+    (void)arg;
+    ENSURE(vitro_join_all(calls, 2) == 0);
+    int forth = calls[0].result, back = calls[1].result;
+    ENSURE((forth == 0 && back == 3) || (forth == 5 && back == 0));
+    vitro_chan_done(&c.there);
+    vitro_chan_done(&c.back);
+    return forth ? 1 : 2;
+}
+/* One select holds out at two places: two receivers come, one of them gets it. */
+static int hold_out_both(void *arg)
+{
+    struct crossing *c = arg;
+    struct vitro_case cases[] = {{.kind = VITRO_CASE_SEND, .object = &c->there, .value = 1},
+                                 {.kind = VITRO_CASE_SEND, .object = &c->back, .value = 2}};
+
+    return vitro_select(cases, 2);
+}
+static int take_there(void *arg)
+{
+    vitro_value got = 0;
+    int r = vitro_receive_until(&((struct crossing *)arg)->there, &got, VITRO_MS(1));
+
+    return r == -ETIMEDOUT ? 0 : (int)got;
+}
+static int take_back(void *arg)
+{
+    vitro_value got = 0;
+    int r = vitro_receive_until(&((struct crossing *)arg)->back, &got, VITRO_MS(1));
+
+    return r == -ETIMEDOUT ? 0 : (int)got;
+}
+static int one_of_two_offers(void *arg)
+{
+    struct crossing c = {VITRO_RENDEZVOUS("there"), VITRO_RENDEZVOUS("back")};
+    struct vitro_call calls[] = {
+        {hold_out_both, &c, NULL, 0}, {take_there, &c, NULL, 0}, {take_back, &c, NULL, 0}};
+
+    (void)arg;
+    ENSURE(vitro_join_all(calls, 3) == 0);
+    ENSURE(calls[0].result == 0 ? calls[1].result == 1 && calls[2].result == 0
+                                : calls[1].result == 0 && calls[2].result == 2);
+    vitro_chan_done(&c.there);
+    vitro_chan_done(&c.back);
+    return calls[0].result;
+}
+static int offers_end(void *arg)
+{
+    struct vitro_chan rendezvous = VITRO_RENDEZVOUS("r");
+    struct vitro_case own[] = {{.kind = VITRO_CASE_SEND, .object = &rendezvous, .value = 1},
+                               {.kind = VITRO_CASE_RECEIVE, .object = &rendezvous},
+                               {.kind = VITRO_CASE_AFTER, .ns = VITRO_MS(1)}};
+    vitro_value got = 0;
+
+    (void)arg;
+    ENSURE(vitro_select(own, 3) == 2); /* never with itself */
+    /* And what time has ended is not held out any more. */
+    ENSURE(vitro_receive_until(&rendezvous, &got, VITRO_MS(2)) == -ETIMEDOUT);
+    vitro_close(&rendezvous);
+    ENSURE(vitro_select(own, 1) == 0 && own[0].result == -EPIPE);
+    vitro_chan_done(&rendezvous);
+    return 0;
+}
+
+TEST(a_select_sends_at_a_rendezvous_exactly_once)
+{
+    always(offers_end);
+    struct vitro_outcomes o = vitro_explore(crossing, NULL, .strategy = VITRO_DPOR);
+    CHECK_TRUE(o.complete);
+    CHECK_INT(o.count, 2);
+    CHECK_TRUE(o.list[0].result > 0 && o.list[1].result > 0);
+    vitro_outcomes_done(&o);
+    o = vitro_explore(one_of_two_offers, NULL, .strategy = VITRO_DPOR);
+    CHECK_TRUE(o.complete);
+    CHECK_INT(o.count, 2);
+    CHECK_TRUE(o.list[0].result >= 0 && o.list[1].result >= 0);
+    vitro_outcomes_done(&o);
+}
+
+static int permit_or_not(void *arg)
+{
+    return vitro_acquire_until(arg, VITRO_MS(1)) == 0;
+}
+static int one_permit_for_two(void *arg)
+{
+    struct vitro_sem sem = VITRO_SEM("s", 1);
+    struct vitro_call calls[] = {{permit_or_not, &sem, NULL, 0}, {permit_or_not, &sem, NULL, 0}};
+
+    (void)arg;
+    ENSURE(vitro_join_all(calls, 2) == 0);
+    return calls[0].result * 10 + calls[1].result;
+}
+
+static int late_answer(void *arg)
+{
+    return vitro_post((struct vitro_chan *)arg, 1);
+}
+static int answer_or_timeout(void *arg)
+{
+    struct vitro_chan box = VITRO_MAILBOX("box");
+    vitro_task *task = vitro_spawn(late_answer, &box);
+    vitro_value got = 0;
+    int r = vitro_receive_until(&box, &got, VITRO_MS(5));
+
+    (void)arg;
+    (void)vitro_join(task);
+    vitro_chan_done(&box);
+    return r == 0 ? 1 : 2;
+}
+
+TEST(a_proof_with_early_timers_covers_the_timeouts_too)
+{
+    struct vitro_verdict v = vitro_prove(answer_or_timeout, NULL, .want = 1, .early_timers = true);
+    CHECK_INT(v.kind, VITRO_PROPERTY);
+    CHECK_INT(v.result, 2);
+    vitro_verdict_done(&v);
+    v = vitro_prove(answer_or_timeout, NULL, .want = 1);
+    CHECK_TRUE(v.kind == VITRO_OK && v.complete);
+    vitro_verdict_done(&v);
+}
+
 static int any_and_amb(void *arg)
 {
     int64_t slow[] = {20, 2}, fast[] = {10, 1};
@@ -784,8 +933,9 @@ static int cancelled_or_not(void *arg)
 TEST(the_reduced_search_sees_the_outcomes_of_the_plain_one_for_every_kind_of_object)
 {
     static const vitro_fn all[] = {
-        one_each,     wait_twice,       through_one,    through_none,     through_many,
-        set_and_wait, once_tries_again, select_chooses, cancelled_or_not, one_without_loop};
+        one_each,           wait_twice,       through_one,      through_none,     through_many,
+        set_and_wait,       once_tries_again, select_chooses,   cancelled_or_not, one_without_loop,
+        one_permit_for_two, crossing,         one_of_two_offers};
 
     for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
         struct vitro_outcomes plain =

@@ -329,6 +329,7 @@ void task_wake(vitro_task *task, enum wake why)
         task->waits = &task->wait;
         task->wait_count = 1;
         waits_register(task);
+        task->deadline_ns = VITRO_FOREVER;
         task->core.op.kind = OP_LOCK;
         task->core.op.object = task->relock->object.id;
         task->relock = NULL;

@@ -53,6 +53,17 @@ bool waits_ready(const vitro_task *task)
     return false;
 }
 
+static void arm(vitro_task *task)
+{
+    vitro_sched *sched = task->sched;
+
+    if (task->deadline_ns == VITRO_FOREVER || timer_armed(&task->timer))
+        return;
+    timer_arm(&sched->timers, &task->timer, task->deadline_ns, false);
+    TRACE(sched, VITRO_EVENT_TIMER, task, task->timer.id = ++sched->micro_last, task->deadline_ns,
+          0);
+}
+
 void object_changed(struct vitro_object *object)
 {
     for (struct wait *wait = object->first; wait; wait = wait->next) {
@@ -60,10 +71,12 @@ void object_changed(struct vitro_object *object)
         bool ready = wait->ready(object, wait);
         if (!ready && task->wait_count > 1)
             ready = waits_ready(task);
-        if (ready)
+        if (ready) {
             task_enable(task);
-        else
+        } else {
             core_disable(&task->sched->core, &task->core);
+            arm(task); /* it could have gone, and somebody was faster */
+        }
     }
 }
 
@@ -196,10 +209,9 @@ static int wait_slowly(vitro_task *task, bool ready, uint64_t deadline_ns)
     vitro_sched *sched = task->sched;
 
     waits_register(task);
-    if (!ready && deadline_ns != VITRO_FOREVER) {
-        timer_arm(&sched->timers, &task->timer, deadline_ns, false);
-        TRACE(sched, VITRO_EVENT_TIMER, task, task->timer.id = ++sched->micro_last, deadline_ns, 0);
-    }
+    task->deadline_ns = deadline_ns;
+    if (!ready)
+        arm(task);
     vitro_task *next = sched_pick(sched, ready ? task : NULL);
     if (next != task)
         task_switch(sched, task, next);
