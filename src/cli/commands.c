@@ -27,6 +27,7 @@ extern const struct command command_tape_import;
 extern const struct command command_tape_push;
 extern const struct command command_tape_show;
 extern const struct command command_tape_verify;
+extern const struct command command_test;
 extern const struct command command_verify;
 
 const struct command *const cli_commands[] = {
@@ -55,6 +56,7 @@ const struct command *const cli_commands[] = {
     &command_tape_push,
     &command_tape_show,
     &command_tape_verify,
+    &command_test,
     &command_verify,
     NULL,
 };

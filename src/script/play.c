@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/* Checking lines against the table of words, and playing them. */
+#include "script/play.h"
+#include "base/text.h"
+#include "match/match.h"
+#include "match/regex.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const struct play_word *find_word(const char *name, unsigned where)
+{
+    for (const struct play_word *word = play_words; word->name; word++)
+        if ((word->where & where) && strcmp(word->name, name) == 0)
+            return word;
+    return NULL;
+}
+
+static bool is_axis(const struct script_options *options, const char *name)
+{
+    for (const char *const *axis = options->axes.names; axis && *axis; axis++)
+        if (strcmp(*axis, name) == 0)
+            return true;
+    return false;
+}
+
+/* Words that are axes of vitro run, when no word of ours has that name. */
+static const struct play_word axis_word = {
+    .name = "axis", .where = AT_TOP, .verb = verb_axis, .usage = "AXIS [VALUE]"};
+
+static const struct play_word *word_of(const struct vt_line *line, unsigned where,
+                                       const struct script_options *options)
+{
+    const char *name = line->count ? vt_keyword(&line->words[0]) : NULL;
+    const struct play_word *word = name ? find_word(name, where) : NULL;
+
+    if (!word && name && (where & AT_TOP) && is_axis(options, name))
+        word = &axis_word;
+    return word;
+}
+
+static const char *place_name(unsigned where)
+{
+    return where & AT_TOP        ? "in a scenario"
+           : where & AT_RUN      ? "below 'run'"
+           : where & AT_EXEC     ? "below 'exec'"
+           : where & AT_SHIM     ? "below 'shim'"
+           : where & AT_SABOTAGE ? "below 'sabotage'"
+                                 : "below 'tmux'";
+}
+
+static int unknown_word(struct words *w, unsigned where, const struct script_options *options)
+{
+    const char *known[256];
+    size_t count = 0;
+    const char *name = vt_keyword(&w->line->words[0]);
+
+    for (const struct play_word *word = play_words; word->name && count < 200; word++)
+        if (word->where & where)
+            known[count++] = word->name;
+    for (const char *const *axis = options->axes.names;
+         (where & AT_TOP) && axis && *axis && count < 256; axis++)
+        known[count++] = *axis;
+    words_wrong(w, "%s is not a word %s", w->line->words[0].source, place_name(where));
+    const char *closest = name ? text_closest(name, known, count) : NULL;
+    if (closest)
+        return err_hint(w->err, "did you mean '%s'?", closest);
+    const struct play_word *elsewhere = name ? find_word(name, ~0u) : NULL;
+    return elsewhere ? err_hint(w->err, "'%s' stands %s", name, place_name(elsewhere->where))
+                     : err_hint(w->err, "vitro help words lists them");
+}
+
+static int check_line(const struct vt_line *line, unsigned where,
+                      const struct script_options *options, struct err *err)
+{
+    CLEANUP(arena_done) struct arena arena = {0};
+    struct words w = {.line = line, .arena = &arena, .err = err};
+
+    if (line->row)
+        return words_wrong(&w, "a row of a table belongs below 'examples'");
+    const struct play_word *word = word_of(line, where, options);
+    if (!word)
+        return unknown_word(&w, where, options);
+    w.at = word == &axis_word ? 0 : 1;
+    int r = word->verb ? word->verb(NULL, &w) : 0;
+    if (r >= 0 && word->verb)
+        r = words_end(&w);
+    if (r < 0)
+        return word->usage && word != &axis_word ? err_hint(err, "%s", word->usage) : r;
+    if (line->line_count && !word->below) {
+        w = (struct words){.line = &line->lines[0], .err = err};
+        return words_wrong(&w, "'%s' has no lines below it", word->name);
+    }
+    return word->verb ? play_check(line->lines, line->line_count, word->below, options, err) : 0;
+}
+
+int play_check(const struct vt_line *lines, size_t count, unsigned where,
+               const struct script_options *options, struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!lines[i].count)
+            continue; /* a comment */
+        int r = check_line(&lines[i], where, options, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int play_lines(struct play *play, const struct vt_line *lines, size_t count, unsigned where)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct play_word *word = word_of(&lines[i], where, play->options);
+        struct arena_mark mark = arena_save(&play->arena);
+        struct err err = {0};
+        struct words w = {.line = &lines[i],
+                          .at = word == &axis_word ? 0 : 1,
+                          .play = play,
+                          .arena = &play->arena,
+                          .err = &err};
+
+        if (!word || !word->verb)
+            continue;
+        int r = word->verb(play, &w);
+        if (r < 0 && !play->failed_at)
+            play->failed_at = &lines[i];
+        if (r < 0 && !play->failure.length)
+            (void)play_fail_err(play, &err);
+        arena_rewind(&play->arena, mark);
+        if (r < 0)
+            return -ECANCELED;
+    }
+    return 0;
+}
+
+int play_fail(struct play *play, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    buf_addv(&play->failure, format, args);
+    va_end(args);
+    if (play->failure.length && play->failure.data[play->failure.length - 1] != '\n')
+        buf_addc(&play->failure, '\n');
+    return -ECANCELED;
+}
+
+int play_fail_err(struct play *play, const struct err *err)
+{
+    return play_fail(play, "%s", err->text);
+}
+
+int play_variable(const struct play *play, const char *name, const char **ret, struct err *err)
+{
+    const char *known[64];
+    size_t count = 0;
+
+    for (size_t i = 0; i < play->variable_count; i++) {
+        if (strcmp(play->variables[i].name, name) == 0) {
+            *ret = play->variables[i].value;
+            return 0;
+        }
+        if (count < ARRAY_LENGTH(known))
+            known[count++] = play->variables[i].name;
+    }
+    err_set(err, -EINVAL, "there is no variable '%s'", name);
+    const char *closest = text_closest(name, known, count);
+    return closest ? err_hint(err, "did you mean '$%s'?", closest)
+                   : err_hint(err, "write 'set %s VALUE' before, or \\$ for a dollar", name);
+}
+
+void play_set(struct play *play, const char *name, const char *value, bool lock)
+{
+    struct play_variable *variable = NULL;
+
+    for (size_t i = 0; i < play->variable_count; i++)
+        if (strcmp(play->variables[i].name, name) == 0)
+            variable = &play->variables[i];
+    if (variable && variable->locked)
+        return;
+    if (!variable) {
+        play->variables =
+            mem_grow(play->variables, (play->variable_count + 1) * sizeof *play->variables);
+        variable = &play->variables[play->variable_count++];
+        *variable = (struct play_variable){.name = mem_dup(name)};
+    }
+    free(variable->value);
+    variable->value = mem_dup(value);
+    variable->locked = lock;
+}
+
+int play_check_regex(const char *expression, struct err *err)
+{
+    struct match_text pattern;
+    int r = match_text_init(&pattern, MATCH_REGEX, expression, err);
+
+    if (r == 0)
+        match_text_done(&pattern);
+    return r;
+}
+
+bool play_capture(const char *expression, const char *bytes, size_t length, struct buf *ret)
+{
+    CLEANUP(mem_free) char *whole = mem_format("(?s)\\A.*?(?:(?-s)%s)(?s:.*)\\z", expression);
+    void *code;
+
+    if (regex_compile(whole, &code, NULL) < 0)
+        return false;
+    bool found = regex_finds(code, bytes, length);
+    if (found)
+        regex_replace(code, bytes, length, "$1", ret);
+    regex_free(code);
+    return found;
+}
+
+/* ---- what is said about bytes --------------------------------------------------------------- */
+
+static void add_excerpt(struct buf *ret, const char *bytes, size_t length)
+{
+    size_t shown = 0, lines = 0;
+
+    if (!length) {
+        buf_adds(ret, "    (nothing)\n");
+        return;
+    }
+    for (size_t at = 0; at < length && lines < 40 && shown < 4000; lines++) {
+        const char *newline = memchr(bytes + at, '\n', length - at);
+        size_t size = newline ? (size_t)(newline - bytes - at) : length - at;
+        buf_adds(ret, "    ");
+        text_add_escaped(ret, bytes + at, size > 400 ? 400 : size);
+        buf_adds(ret, newline ? "\n" : "  (no newline)\n");
+        at += size + 1;
+        shown += size;
+        if (at < length && (lines == 39 || shown >= 4000))
+            buf_addf(ret, "    ... %zu bytes more\n", length - at);
+    }
+}
+
+static bool holds(const struct words_pattern *pattern, const char *bytes, size_t length)
+{
+    struct match_text match;
+
+    if (!pattern->regex)
+        return !pattern->length || memmem(bytes, length, pattern->text, pattern->length) != NULL;
+    if (match_text_init(&match, MATCH_REGEX, pattern->text, NULL) < 0)
+        return false;
+    bool fits = match_text_fits(&match, bytes, length);
+    match_text_done(&match);
+    return fits;
+}
+
+static int compare_json(struct play *play, const char *subject, const char *wanted,
+                        const char *bytes, size_t length, struct err *err)
+{
+    CLEANUP(json_free) json_t *pattern = NULL;
+    CLEANUP(json_free) json_t *value = NULL;
+    CLEANUP(buf_done) struct buf why = {0};
+    struct err wrong = {0};
+    int r = json_parse(wanted, strlen(wanted), "what is wanted", &pattern, err);
+
+    if (r < 0 || !play)
+        return r;
+    if (json_parse(bytes, length, subject, &value, &wrong) < 0)
+        return play_fail(play, "%s is no JSON: %s", subject, wrong.text);
+    return match_json_subset(pattern, value, &why)
+               ? 0
+               : play_fail(play, "%s does not hold this JSON: %s", subject, buf_text(&why));
+}
+
+int play_compare(struct play *play, struct words *w, const char *subject, const char *bytes,
+                 size_t length)
+{
+    enum { IS, CONTAINS, LACKS, MATCHES, EMPTY, JSON };
+    int how = WORDS_CHOICE(w, "is", "contains", "lacks", "matches", "empty", "json");
+    struct words_pattern pattern = {.text = ""};
+    const char *json;
+    bool ok = false;
+    int r = how;
+
+    if (how == JSON) {
+        r = words_text(w, "JSON text", &json);
+        if (r < 0 || (!play && strchr(json, '$')))
+            return r;
+        r = compare_json(play, subject, json, bytes, length, w->err);
+        if (r == -EBADMSG) { /* what is wanted is none */
+            struct err wrong = *w->err;
+            w->at--;
+            return words_wrong(w, "%s", wrong.text);
+        }
+        return r;
+    }
+    if (r >= 0 && how == IS)
+        r = words_bytes(w, "a text", &pattern.text, &pattern.length);
+    else if (r >= 0 && how != EMPTY)
+        r = words_pattern(w, how == MATCHES ? "an expression" : "a text or an expression",
+                          &pattern);
+    if (r < 0 || !play)
+        return r < 0 ? r : 0;
+    switch (how) {
+    case IS: /* the last newline may be left out */
+        ok = length >= pattern.length && memcmp(bytes, pattern.text, pattern.length) == 0 &&
+             (length == pattern.length ||
+              (length == pattern.length + 1 && bytes[length - 1] == '\n'));
+        break;
+    case LACKS:
+        ok = !holds(&pattern, bytes, length);
+        break;
+    case EMPTY:
+        ok = length == 0;
+        break;
+    default:
+        if (how == MATCHES)
+            pattern.regex = true;
+        ok = holds(&pattern, bytes, length);
+    }
+    if (ok)
+        return 0;
+    static const char *const words[] = {"is not", "does not contain", "contains", "does not match",
+                                        "is not empty"};
+    CLEANUP(buf_done) struct buf excerpt = {0};
+    add_excerpt(&excerpt, bytes, length);
+    CLEANUP(buf_done) struct buf wanted = {0};
+    if (how != EMPTY) {
+        buf_adds(&wanted, pattern.regex ? " /" : " \"");
+        text_add_escaped(&wanted, pattern.text, pattern.length);
+        buf_adds(&wanted, pattern.regex ? "/" : "\"");
+    }
+    return play_fail(play, "%s %s%s\n  it is:\n%s", subject, words[how], buf_text(&wanted),
+                     buf_text(&excerpt));
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* play: one scenario being played. State that the verbs share: the sandbox, variables, axes of the
+ * boxes to come, what the last program left, and how it failed if it did. */
+#pragma once
+#include "script/script.h"
+#include "script/vt.h"
+#include "script/words.h"
+#include "box/box_options.h"
+#include "sandbox/sandbox.h"
+#include "vitro/term.h"
+
+struct play_variable {
+    char *name, *value; /* owned */
+    bool locked;        /* set by a sabotage: the scenario cannot take it back */
+};
+
+struct play_axis {      /* a word of vitro run, for the programs to come */
+    char *name, *value; /* owned; value NULL for a flag */
+};
+
+struct play_output { /* of the last exec or tmux */
+    struct buf out, error;
+    int code;
+    uint64_t virtual_ns;
+};
+
+struct play {
+    const struct script_options *options;
+    const struct script_case *which;
+    struct sandbox *sandbox;
+    struct arena arena; /* of the current step */
+    struct play_variable *variables;
+    size_t variable_count;
+    struct play_axis *axes;
+    size_t axis_count;
+    bool plain;
+    unsigned rows, cols;
+    char *term;          /* owned; TERM, NULL: the default */
+    int64_t now_ns;      /* where the next clock starts; INT64_MIN: as the axis says */
+    uint64_t virtual_ns; /* passed in all programs so far */
+    const char *section;
+    vitro_term *session; /* of the run whose lines are playing */
+    bool session_ended;  /* its exit was looked at */
+    struct play_output output;
+    struct buf failure; /* everything about it */
+    const struct vt_line *failed_at;
+    bool sabotaging; /* what is set now stays */
+};
+
+/* A verb reads its words and, unless `play` is NULL, does what they say. */
+typedef int play_verb(struct play *play, struct words *w);
+
+enum play_where { /* in which lines a verb may stand */
+                  AT_TOP = 1,
+                  AT_RUN = 2,
+                  AT_EXEC = 4,
+                  AT_SHIM = 8,
+                  AT_SABOTAGE = 16,
+                  AT_TMUX = 32,
+};
+
+struct play_word {
+    const char *name;
+    unsigned where;  /* enum play_where, or'ed */
+    unsigned below;  /* what its own lines are; 0: it has none */
+    play_verb *verb; /* NULL: read by script_file.c, not played */
+    const char *usage, *help;
+};
+extern const struct play_word play_words[]; /* sorted by name; NULL name at the end */
+
+/* Checks lines and all below them; nothing runs. */
+int play_check(const struct vt_line *lines, size_t count, unsigned where,
+               const struct script_options *options, struct err *err);
+/* Plays lines one after the other, up to the first that fails: then -ECANCELED and `failure`. */
+int play_lines(struct play *play, const struct vt_line *lines, size_t count, unsigned where);
+
+/* Fails the line that plays, with as much text as it takes; returns -ECANCELED. */
+int play_fail(struct play *play, const char *format, ...) PRINTF_LIKE(2, 3);
+int play_fail_err(struct play *play, const struct err *err);
+
+int play_variable(const struct play *play, const char *name, const char **ret, struct err *err);
+void play_set(struct play *play, const char *name, const char *value, bool lock);
+int play_check_regex(const char *expression, struct err *err);
+
+/* The first group of the first match; false: none. */
+bool play_capture(const char *expression, const char *bytes, size_t length, struct buf *ret);
+/* verbs_run.c: the end of the program in the terminal. */
+int play_session_exits(struct play *play, int code);
+
+/* What a test says about bytes: is, contains, lacks, matches, empty, json. */
+int play_compare(struct play *play, struct words *w, const char *subject, const char *bytes,
+                 size_t length);
+
+/* The box for the next program, from the axes. Texts are the play's. */
+int play_box(struct play *play, struct box_options *ret, struct err *err);
+void play_clock_after(struct play *play, const struct box_options *box, uint64_t virtual_ns);
+/* PROGRAM with a slash: from the work directory, else from beside the scenario. */
+const char *play_program(struct play *play, const char *program);
+
+/* verbs, by file */
+play_verb verb_set, verb_env, verb_unset, verb_write, verb_append, verb_mkdir, verb_remove,
+    verb_copy, verb_replace, verb_file, verb_chmod; /* verbs_files.c */
+play_verb verb_axis, verb_plain, verb_boxed, verb_size, verb_term, verb_quota, verb_build,
+    verb_repeat, verb_section, verb_needs; /* verbs_setting.c */
+play_verb verb_exec, verb_stdin, verb_stdout, verb_stderr, verb_exits, verb_takes,
+    verb_capture; /* verbs_exec.c */
+play_verb verb_shim, verb_reply, verb_expect, verb_else, verb_spy, verb_success, verb_failure,
+    verb_no; /* verbs_shim.c */
+play_verb verb_run, verb_see, verb_not, verb_never, verb_ever, verb_type, verb_send, verb_eof,
+    verb_resize, verb_signal, verb_settled, verb_advance, verb_screen, verb_cursor, verb_title,
+    verb_waits, verb_mark, verb_snapshot;    /* verbs_run.c */
+play_verb verb_tmux, verb_pane, verb_output; /* verbs_tmux.c */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* From the axes of a scenario to the box of its next program. The sandbox is what the box may
+ * write to; everything else is seen and not touched. One program's clock goes on where the last
+ * one's stopped. */
+#include "script/play.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The sandbox's root, and what the scenario added. */
+static const char *const *with_root(struct play *play, const char *const *more)
+{
+    size_t count = 0;
+
+    while (more && more[count])
+        count++;
+    const char **list = arena_alloc(&play->arena, (count + 2) * sizeof *list);
+    list[0] = play->sandbox->root;
+    if (count)
+        memcpy(list + 1, more, count * sizeof *list);
+    return list;
+}
+
+int play_box(struct play *play, struct box_options *ret, struct err *err)
+{
+    const char *names[64], *values[64];
+    size_t count = 0;
+
+    for (; count < play->axis_count && count < ARRAY_LENGTH(names); count++) {
+        names[count] = play->axes[count].name;
+        values[count] = play->axes[count].value;
+    }
+    int r = play->options->axes.read(names, values, count, ret, err);
+    if (r < 0)
+        return r;
+    if (play->now_ns != INT64_MIN &&
+        (ret->clock.mode == BOX_CLOCK_PAUSED || ret->clock.mode == BOX_CLOCK_MANUAL)) {
+        ret->clock.start_ns = play->now_ns;
+        ret->clock.start_given = true;
+    }
+    if (!ret->seed)
+        ret->seed = play->options->seed;
+    ret->envp = (const char *const *)play->sandbox->env;
+    ret->directory = play->sandbox->work;
+    ret->fs.writable = with_root(play, ret->fs.writable);
+    if (!ret->fs.worktree)
+        ret->fs.worktree = play->sandbox->work;
+    if (!ret->timeout_ns)
+        ret->timeout_ns = 60 * UINT64_C(1000000000);
+    ret->fs.share_tmp = true; /* programs beside the scenario may stand there */
+    return 0;
+}
+
+void play_clock_after(struct play *play, const struct box_options *box, uint64_t virtual_ns)
+{
+    int64_t start = box->clock.start_given ? box->clock.start_ns : INT64_C(1767225600000000000);
+
+    if (box->clock.mode == BOX_CLOCK_PAUSED || box->clock.mode == BOX_CLOCK_MANUAL) {
+        play->now_ns = start + (int64_t)virtual_ns;
+        play->virtual_ns += virtual_ns;
+    }
+}
+
+/* As a shell in the sandbox would find it: shims first. */
+static const char *on_path(struct play *play, const char *program)
+{
+    const char *path = sandbox_env_get(play->sandbox, "PATH");
+
+    for (const char *p = path ? path : ""; *p;) {
+        size_t length = strcspn(p, ":");
+        CLEANUP(mem_free) char *file = mem_format("%.*s/%s", (int)length, p, program);
+        if (length && access(file, X_OK) == 0)
+            return arena_dup(&play->arena, file, strlen(file));
+        p += length + (p[length] == ':');
+    }
+    return program;
+}
+
+const char *play_program(struct play *play, const char *program)
+{
+    CLEANUP(mem_free) char *inside = mem_format("%s/%s", play->sandbox->work, program);
+    const char *directory;
+
+    if (!strchr(program, '/'))
+        return on_path(play, program);
+    if (*program == '/' || file_exists(inside) || play_variable(play, "DIR", &directory, NULL) < 0)
+        return program;
+    CLEANUP(mem_free) char *beside = mem_format("%s/%s", directory, program);
+    return file_exists(beside) ? arena_dup(&play->arena, beside, strlen(beside)) : program;
+}

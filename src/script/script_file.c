@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/* From paths to cases: files are read, includes put in their place, everything is checked, and
+ * scenarios are cut into cases, one for each row of their examples. */
+#include "script/script.h"
+#include "script/play.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/when.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fts.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { INCLUDE_DEPTH_MAX = 16 };
+
+struct loader {
+    const struct script_options *options;
+    struct script_set *set;
+    struct err *err;
+};
+
+static int wrong(const struct vt_line *line, size_t word, struct err *err, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+static int wrong(const struct vt_line *line, size_t word, struct err *err, const char *format, ...)
+{
+    unsigned column = word < line->count ? line->words[word].column : line->indent + 1;
+    va_list args;
+
+    va_start(args, format);
+    err_setv(err, -EINVAL, format, args);
+    va_end(args);
+    return err_wrap(err, "%s:%u:%u", line->path, line->line, column);
+}
+
+static const char *verb_of(const struct vt_line *line)
+{
+    const char *word = line->count && !line->row ? vt_keyword(&line->words[0]) : NULL;
+
+    return word ? word : "";
+}
+
+/* A word that is known when the file is read: no variables. */
+static const char *fixed_word(const struct vt_line *line, size_t index)
+{
+    const struct vt_token *token = index < line->count ? &line->words[index] : NULL;
+
+    return token && token->kind == VT_WORD && token->part_count == 1 && !token->parts[0].variable
+               ? token->parts[0].text
+               : NULL;
+}
+
+static int read_text(struct loader *loader, const char *path, struct vt_text **ret)
+{
+    CLEANUP(buf_done) struct buf bytes = {0};
+    struct script_set *set = loader->set;
+    int r = file_read(path, VT_BYTES_MAX + 1, &bytes, loader->err);
+
+    if (r == -EFBIG)
+        return err_set(loader->err, -EINVAL, "%s: more than %d bytes", path, VT_BYTES_MAX);
+    if (r < 0 || (r = vt_read(path, buf_text(&bytes), bytes.length, ret, loader->err)) < 0)
+        return r;
+    set->texts = mem_grow(set->texts, (set->text_count + 1) * sizeof(struct vt_text *));
+    set->texts[set->text_count++] = *ret;
+    return 0;
+}
+
+/* ---- include --------------------------------------------------------------------------------- */
+
+struct line_list {
+    struct vt_line *items; /* owned */
+    size_t count;
+};
+
+static void list_add(struct line_list *list, const struct vt_line *line)
+{
+    list->items = mem_grow(list->items, (list->count + 1) * sizeof *list->items);
+    list->items[list->count++] = *line;
+}
+
+static int add_included(struct loader *loader, const struct vt_line *line, struct line_list *list,
+                        unsigned depth);
+
+/* Lines of a text with includes in their place. An included file ends at its first scenario. */
+static int add_lines(struct loader *loader, const struct vt_text *text, struct line_list *list,
+                     unsigned depth)
+{
+    for (size_t i = 0; i < text->line_count; i++) {
+        const struct vt_line *line = &text->lines[i];
+        int r = 0;
+
+        if (depth && strcmp(verb_of(line), "scenario") == 0)
+            return 0;
+        if (strcmp(verb_of(line), "include") == 0)
+            r = add_included(loader, line, list, depth + 1);
+        else
+            list_add(list, line);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int add_included(struct loader *loader, const struct vt_line *line, struct line_list *list,
+                        unsigned depth)
+{
+    const char *name = fixed_word(line, 1);
+    const char *slash = strrchr(line->path, '/');
+    struct vt_text *text;
+
+    if (!name || line->count != 2)
+        return wrong(line, 1, loader->err, "expected the name of a file");
+    if (depth > INCLUDE_DEPTH_MAX)
+        return wrong(line, 1, loader->err,
+                     "more than %d includes in each other; does '%s' include itself?",
+                     INCLUDE_DEPTH_MAX, name);
+    CLEANUP(mem_free) char *path =
+        *name == '/' || !slash ? mem_dup(name)
+                               : mem_format("%.*s/%s", (int)(slash - line->path), line->path, name);
+    int r = read_text(loader, path, &text);
+    if (r < 0)
+        return r == -EINVAL ? r : err_wrap(loader->err, "%s:%u", line->path, line->line);
+    return add_lines(loader, text, list, depth);
+}
+
+/* ---- words about the scenario itself --------------------------------------------------------- */
+
+static int read_tags(const struct vt_line *line, struct script_case *which, struct err *err)
+{
+    size_t count = 0;
+
+    while (which->tags && which->tags[count])
+        count++;
+    if (line->count < 2)
+        return wrong(line, 1, err, "expected words behind 'tags'");
+    for (size_t i = 1; i < line->count; i++) {
+        const char *tag = fixed_word(line, i);
+        if (!tag || *tag == '-')
+            return wrong(line, i, err, "%s is not a tag", line->words[i].source);
+        which->tags = mem_grow(which->tags, (count + 2) * sizeof *which->tags);
+        which->tags[count++] = mem_dup(tag);
+        which->tags[count] = NULL;
+    }
+    return 0;
+}
+
+static int read_quarantine(const struct vt_line *line, struct script_case *which, struct err *err)
+{
+    const char *until = fixed_word(line, 1), *date = fixed_word(line, 2);
+    const char *reason = fixed_word(line, 3);
+    struct err bad = {0};
+
+    if (line->count != 4 || !text_equal(until, "until") || !date || !reason)
+        return wrong(line, 1, err, "expected: quarantine until 2026-12-31 \"REASON\"");
+    if (when_parse(date, &which->quarantine_until_ns, &bad) < 0)
+        return wrong(line, 2, err, "%s is not a date, as 2026-12-31", line->words[2].source);
+    which->quarantine = reason;
+    return 0;
+}
+
+static bool has_program(const char *name)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0;
+    for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+        size_t length = strcspn(p, ":");
+        CLEANUP(mem_free) char *file = mem_format("%.*s/%s", (int)length, p, name);
+        if (length && access(file, X_OK) == 0)
+            return true;
+        p += length + (p[length] == ':');
+    }
+    return false;
+}
+
+static int read_about(const struct vt_line *line, struct script_case *which, struct err *err)
+{
+    const char *verb = verb_of(line);
+    uint64_t number;
+
+    if (strcmp(verb, "tags") == 0)
+        return read_tags(line, which, err);
+    if (strcmp(verb, "quarantine") == 0)
+        return read_quarantine(line, which, err);
+    if (strcmp(verb, "skip") == 0) {
+        which->skip = fixed_word(line, 1);
+        return which->skip && line->count == 2 ? 0 : wrong(line, 1, err, "expected a reason");
+    }
+    if (strcmp(verb, "retries") == 0) {
+        const char *text = fixed_word(line, 1);
+        if (!text || line->count != 2 || !text_to_u64(text, &number) || number > 100)
+            return wrong(line, 1, err, "expected a number up to 100");
+        which->retries = (int)number;
+    }
+    for (size_t i = 1; strcmp(verb, "needs") == 0 && i < line->count && !which->missing; i++) {
+        const char *program = fixed_word(line, i);
+        if (program && !has_program(program))
+            which->missing = program;
+    }
+    if (strcmp(verb, "sabotage") == 0 && (!fixed_word(line, 1) || line->count != 2))
+        return wrong(line, 1, err, "expected a name for the sabotage");
+    if (strcmp(verb, "sabotage") == 0 && !line->line_count)
+        return wrong(line, 0, err, "a sabotage has lines below it that change something");
+    if (strcmp(verb, "examples") == 0) {
+        if (which->examples)
+            return wrong(line, 0, err, "a scenario has one table of examples");
+        if (line->count > 1)
+            return wrong(line, 1, err, "expected the end of the line");
+        which->examples = line;
+    }
+    return 0;
+}
+
+static int check_examples(const struct vt_line *line, struct err *err)
+{
+    size_t columns = line->line_count ? line->lines[0].count : 0;
+
+    if (line->line_count < 2)
+        return wrong(line, 0, err, "examples need a row of names and at least one of values");
+    for (size_t i = 0; i < line->line_count; i++) {
+        const struct vt_line *row = &line->lines[i];
+        if (!row->row)
+            return wrong(row, 0, err, "expected a row, as | a | b |");
+        if (row->count != columns)
+            return wrong(row, 0, err, "a row of %zu cells, the first has %zu", row->count, columns);
+    }
+    for (size_t i = 0; i < columns; i++) {
+        const char *name = line->lines[0].words[i].source;
+        bool ok = isalpha((unsigned char)*name) || *name == '_';
+        for (const char *p = name; ok && *p; p++)
+            ok = isalnum((unsigned char)*p) || *p == '_';
+        if (!ok)
+            return wrong(&line->lines[0], i, err, "'%s' is not a name: letters, digits and _",
+                         name);
+    }
+    return 0;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static char *case_name(const struct script_case *which, const char *title)
+{
+    const char *slash = strrchr(which->path, '/');
+    const char *file = slash ? slash + 1 : which->path;
+    int stem = (int)strlen(file) - (text_ends(file, ".vt") ? 3 : 0);
+    CLEANUP(buf_done) struct buf name = {0};
+
+    buf_addf(&name, "%.*s", stem, file);
+    if (title)
+        buf_addf(&name, ": %s", title);
+    if (which->examples) {
+        const struct vt_line *head = &which->examples->lines[0];
+        const struct vt_line *row = &which->examples->lines[which->example_row];
+        buf_adds(&name, " [");
+        for (size_t i = 0; i < head->count; i++)
+            buf_addf(&name, "%s%s=%s", i ? ", " : "", head->words[i].source, row->words[i].source);
+        buf_addc(&name, ']');
+    }
+    return buf_take(&name);
+}
+
+static void add_case(struct script_set *set, const struct script_case *which, const char *title,
+                     size_t row)
+{
+    size_t tags = 0;
+
+    set->cases = mem_grow(set->cases, (set->case_count + 1) * sizeof *set->cases);
+    struct script_case *copy = &set->cases[set->case_count++];
+    *copy = *which;
+    copy->example_row = row;
+    copy->path = mem_dup(which->path);
+    copy->name = case_name(copy, title);
+    while (which->tags && which->tags[tags])
+        tags++;
+    copy->tags = mem_alloc((tags + 1) * sizeof *copy->tags);
+    for (size_t i = 0; i < tags; i++)
+        copy->tags[i] = mem_dup(which->tags[i]);
+}
+
+static void free_tags(char **tags)
+{
+    for (size_t i = 0; tags && tags[i]; i++)
+        free(tags[i]);
+    free(tags);
+}
+
+/* One scenario: its lines and those before the first scenario of the file. */
+static int make_cases(struct loader *loader, const struct script_case *base, const char *title)
+{
+    struct script_case which = *base;
+    int r = 0;
+
+    which.retries = -1;
+    for (size_t i = 0; r == 0 && i < which.prelude_count; i++)
+        r = read_about(&which.prelude[i], &which, loader->err);
+    for (size_t i = 0; r == 0 && i < which.line_count; i++)
+        r = read_about(&which.lines[i], &which, loader->err);
+    if (r == 0 && which.examples)
+        r = check_examples(which.examples, loader->err);
+    for (size_t i = 1; r == 0 && which.examples && i < which.examples->line_count; i++)
+        add_case(loader->set, &which, title, i);
+    if (r == 0 && !which.examples)
+        add_case(loader->set, &which, title, 0);
+    free_tags(which.tags);
+    return r;
+}
+
+static int check_sabotages(struct loader *loader, const struct vt_line *lines, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(verb_of(&lines[i]), "sabotage") == 0) {
+            int r = play_check(lines[i].lines, lines[i].line_count, AT_SABOTAGE, loader->options,
+                               loader->err);
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+static size_t next_scenario(const struct line_list *list, size_t from)
+{
+    while (from < list->count && strcmp(verb_of(&list->items[from]), "scenario") != 0)
+        from++;
+    return from;
+}
+
+static int cut(struct loader *loader, const struct vt_text *text, const struct line_list *list,
+               unsigned at_line)
+{
+    size_t first = next_scenario(list, 0);
+    struct script_case which = {.path = (char *)text->path, .text = text, .line = 1};
+
+    if (first == list->count) {
+        which.lines = list->items;
+        which.line_count = list->count;
+        return list->count
+                   ? make_cases(loader, &which, NULL)
+                   : err_set(loader->err, -EINVAL, "%s: there is nothing in it", text->path);
+    }
+    which.prelude = list->items;
+    which.prelude_count = first;
+    for (size_t at = first, next; at < list->count; at = next) {
+        const struct vt_line *head = &list->items[at];
+        const char *title = fixed_word(head, 1);
+        next = next_scenario(list, at + 1);
+        if (!title || head->count != 2)
+            return wrong(head, 1, loader->err, "expected a name for the scenario, in quotes");
+        which.line = head->line;
+        which.lines = list->items + at + 1;
+        which.line_count = next - at - 1;
+        bool wanted = !at_line || (at_line >= head->line &&
+                                   (next == list->count || at_line < list->items[next].line));
+        int r = wanted ? make_cases(loader, &which, title) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int load_file(struct loader *loader, const char *path, unsigned at_line)
+{
+    struct line_list list = {0};
+    struct vt_text *text;
+    int r = read_text(loader, path, &text);
+
+    if (r < 0)
+        return r;
+    r = add_lines(loader, text, &list, 0);
+    if (r == 0)
+        r = play_check(list.items, list.count, AT_TOP, loader->options, loader->err);
+    if (r == 0)
+        r = check_sabotages(loader, list.items, list.count);
+    if (r == 0) { /* the arena keeps what the cases point at */
+        struct vt_line *kept = arena_alloc(&text->arena, (list.count + 1) * sizeof *kept);
+        if (list.count)
+            memcpy(kept, list.items, list.count * sizeof *kept);
+        r = cut(loader, text, &(struct line_list){.items = kept, .count = list.count}, at_line);
+    }
+    free(list.items);
+    return r;
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static int load_directory(struct loader *loader, const char *path)
+{
+    char *const roots[] = {(char *)path, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTSENT *entry;
+    int r = 0;
+
+    if (!walk)
+        return err_set(loader->err, -errno, "read '%s': %m", path);
+    while (r == 0 && (entry = fts_read(walk)))
+        if (entry->fts_info == FTS_F && text_ends(entry->fts_name, ".vt"))
+            r = load_file(loader, entry->fts_path, 0);
+    (void)fts_close(walk);
+    return r;
+}
+
+static int load_path(struct loader *loader, const char *path)
+{
+    const char *colon = strrchr(path, ':');
+    uint64_t line = 0;
+    struct stat st;
+
+    if (stat(path, &st) == 0)
+        return S_ISDIR(st.st_mode) ? load_directory(loader, path) : load_file(loader, path, 0);
+    if (!colon || !text_to_u64(colon + 1, &line) || !line || line > VT_LINES_MAX)
+        return err_set(loader->err, -errno, "open '%s': %m", path);
+    CLEANUP(mem_free) char *file = mem_dupn(path, (size_t)(colon - path));
+    size_t before = loader->set->case_count;
+    int r = load_file(loader, file, (unsigned)line);
+    if (r == 0 && loader->set->case_count == before)
+        return err_set(loader->err, -EINVAL, "%s: no scenario at line %llu", file,
+                       (unsigned long long)line);
+    return r;
+}
+
+/* ---- filters --------------------------------------------------------------------------------- */
+
+static bool has_tag(const struct script_case *which, const char *tag)
+{
+    for (size_t i = 0; which->tags[i]; i++)
+        if (strcmp(which->tags[i], tag) == 0)
+            return true;
+    return false;
+}
+
+static bool wanted(const struct script_case *which, const struct script_options *options)
+{
+    bool some = false, asked = false;
+
+    if (options->filter && !strstr(which->name, options->filter))
+        return false;
+    for (size_t i = 0; options->tags && options->tags[i]; i++) {
+        const char *tag = options->tags[i];
+        if (*tag == '-' && has_tag(which, tag + 1))
+            return false;
+        asked |= *tag != '-';
+        some |= *tag != '-' && has_tag(which, tag);
+    }
+    return some || !asked;
+}
+
+static void case_done(struct script_case *which)
+{
+    free(which->name);
+    free(which->path);
+    free_tags(which->tags);
+}
+
+int script_load(const char *const *paths, const struct script_options *options,
+                struct script_set *ret, struct err *err)
+{
+    struct loader loader = {.options = options, .set = ret, .err = err};
+    size_t kept = 0;
+
+    *ret = (struct script_set){0};
+    for (; *paths; paths++) {
+        int r = load_path(&loader, *paths);
+        if (r < 0) {
+            script_set_done(ret);
+            return r;
+        }
+    }
+    for (size_t i = 0; i < ret->case_count; i++)
+        if (wanted(&ret->cases[i], options))
+            ret->cases[kept++] = ret->cases[i];
+        else
+            case_done(&ret->cases[i]);
+    ret->case_count = kept;
+    return 0;
+}
+
+void script_set_done(struct script_set *set)
+{
+    for (size_t i = 0; i < set->case_count; i++)
+        case_done(&set->cases[i]);
+    for (size_t i = 0; i < set->text_count; i++)
+        vt_free(set->texts[i]);
+    free(set->cases);
+    free(set->texts);
+    *set = (struct script_set){0};
+}

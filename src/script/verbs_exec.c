@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* exec: a program without a terminal. Its input is given before it starts, its output is looked at
+ * when it has ended. Without a word about it, it must exit with 0. */
+#include "script/play.h"
+#include "sandbox/shim.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/wall.h"
+#include "base/when.h"
+#include "match/regex.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OUTPUT_MAX = 256 << 20 };
+
+struct exec {
+    const char *const *argv;
+    int stdio[3];       /* owned memory files */
+    bool exits_checked; /* a line says how it ends */
+};
+
+static int memory_file(const char *name)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC), high = fd;
+
+    if (fd >= 0 && fd < 3) {
+        high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        (void)close(fd);
+    }
+    return high;
+}
+
+/* `stdin` lines come first in meaning, wherever they stand. */
+static int prepare(struct play *play, const struct vt_line *line, struct exec *exec,
+                   struct err *err)
+{
+    for (int i = 0; i < 3; i++)
+        if ((exec->stdio[i] = memory_file(i ? "output" : "input")) < 0)
+            return err_set(err, -errno, "make a memory file: %m");
+    for (size_t i = 0; i < line->line_count; i++) {
+        const char *verb = line->lines[i].count ? vt_keyword(&line->lines[i].words[0]) : NULL;
+        const char *bytes;
+        size_t length;
+        struct words w = {
+            .line = &line->lines[i], .at = 1, .play = play, .arena = &play->arena, .err = err};
+
+        if (text_equal(verb, "exits"))
+            exec->exits_checked = true;
+        if (!text_equal(verb, "stdin"))
+            continue;
+        int r = words_bytes(&w, "a text", &bytes, &length);
+        if (r < 0 || (r = fd_write_full(exec->stdio[0], bytes, length)) < 0)
+            return r;
+    }
+    (void)lseek(exec->stdio[0], 0, SEEK_SET);
+    (void)fcntl(exec->stdio[1], F_SETFL, O_APPEND);
+    (void)fcntl(exec->stdio[2], F_SETFL, O_APPEND);
+    return 0;
+}
+
+static int run_boxed(struct play *play, const struct exec *exec, struct err *err)
+{
+    struct box_options box = {0};
+    struct box_child child;
+    struct box_findings *findings = arena_alloc(&play->arena, sizeof *findings);
+    int r = play_box(play, &box, err);
+
+    if (r < 0)
+        return r;
+    box.argv = exec->argv;
+    memcpy(box.stdio, exec->stdio, sizeof box.stdio);
+    r = box_spawn(&box, &child, err);
+    if (r == 0)
+        r = box_wait(&child, findings, err);
+    if (r == 0) {
+        play->output.code = box_exit_code(&box, findings);
+        play->output.virtual_ns = findings->virtual_ns;
+        play_clock_after(play, &box, findings->virtual_ns);
+        if (findings->text[0] && findings->outcome != BOX_EXITED)
+            buf_addf(&play->output.error, "vitro: %s\n", findings->text);
+        for (size_t i = 0; i < findings->leak_count && i < BOX_LEAKS_MAX; i++)
+            buf_addf(&play->output.error, "vitro: leak %s by %s\n", findings->leaks[i].capability,
+                     findings->leaks[i].process);
+    }
+    box.argv = NULL;
+    play->options->axes.done(&box);
+    return r;
+}
+
+/* Without a box: real time, with a ceiling. */
+static int run_plain(struct play *play, const struct exec *exec, struct err *err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    int status = 0;
+    pid_t pid;
+
+    posix_spawn_file_actions_init(&actions);
+    for (int i = 0; i < 3; i++)
+        posix_spawn_file_actions_adddup2(&actions, exec->stdio[i], i);
+    posix_spawn_file_actions_addchdir_np(&actions, play->sandbox->work);
+    posix_spawnattr_init(&attributes);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                              POSIX_SPAWN_SETPGROUP);
+    int r = posix_spawnp(&pid, exec->argv[0], &actions, &attributes, (char *const *)exec->argv,
+                         play->sandbox->env);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (r == ENOENT || r == EACCES) {
+        play->output.code = r == ENOENT ? 127 : 126;
+        buf_addf(&play->output.error, "vitro: '%s': %s\n", exec->argv[0], strerror(r));
+        return 0;
+    }
+    if (r)
+        return err_set(err, -r, "start '%s': %s", exec->argv[0], strerror(r));
+    CLEANUP(fd_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    bool ended = poll(&wait, 1, 60 * 1000) > 0;
+    if (!ended)
+        (void)kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!ended)
+        buf_adds(&play->output.error, "vitro: killed after 60 s of real time\n");
+    play->output.code = !ended              ? 124
+                        : WIFEXITED(status) ? WEXITSTATUS(status)
+                                            : 128 + WTERMSIG(status);
+    return 0;
+}
+
+static int collect(struct play *play, const struct exec *exec, struct err *err)
+{
+    CLEANUP(buf_done) struct buf ours = play->output.error;
+    struct buf *const to[] = {&play->output.out, &play->output.error};
+
+    play->output.error = (struct buf){0};
+    buf_clear(&play->output.out);
+    for (int i = 0; i < 2; i++) {
+        (void)lseek(exec->stdio[i + 1], 0, SEEK_SET);
+        int r = fd_read_all(exec->stdio[i + 1], to[i], OUTPUT_MAX);
+        if (r < 0)
+            return err_set(err, r, "read the output: %s", strerror(-r));
+    }
+    buf_add(&play->output.error, buf_text(&ours), ours.length);
+    return 0;
+}
+
+static void add_tail(struct buf *ret, const char *title, const struct buf *text)
+{
+    size_t from = text->length > 1500 ? text->length - 1500 : 0;
+
+    if (!text->length)
+        return;
+    buf_addf(ret, "  %s:\n", title);
+    for (const char *p = text->data + from, *end = text->data + text->length; p < end;) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = newline ? newline : end;
+        buf_adds(ret, "    ");
+        text_add_escaped(ret, p, (size_t)(stop - p));
+        buf_addc(ret, '\n');
+        p = stop + 1;
+    }
+}
+
+static int wrong_exit(struct play *play, uint64_t wanted)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+
+    add_tail(&text, "standard output", &play->output.out);
+    add_tail(&text, "standard error", &play->output.error);
+    return play_fail(play, "exited with %d, not %llu\n%s", play->output.code,
+                     (unsigned long long)wanted, buf_text(&text));
+}
+
+int verb_exec(struct play *play, struct words *w)
+{
+    const char *const *argv;
+    struct exec exec = {.stdio = {-1, -1, -1}};
+    int r = words_command(w, &argv);
+
+    if (r < 0 || !play)
+        return r;
+    ((const char **)argv)[0] = play_program(play, argv[0]);
+    exec.argv = argv;
+    buf_clear(&play->output.error);
+    play->output.virtual_ns = 0;
+    if ((r = shim_flush(play->sandbox, w->err)) == 0 &&
+        (r = prepare(play, w->line, &exec, w->err)) == 0 &&
+        (r = play->plain ? run_plain(play, &exec, w->err) : run_boxed(play, &exec, w->err)) == 0)
+        r = collect(play, &exec, w->err);
+    for (int i = 0; i < 3; i++)
+        fd_close(exec.stdio[i]);
+    if (r < 0)
+        return r;
+    if (!exec.exits_checked && play->output.code)
+        return wrong_exit(play, 0);
+    return play_lines(play, w->line->lines, w->line->line_count, AT_EXEC);
+}
+
+int verb_stdin(struct play *play, struct words *w)
+{
+    const char *bytes;
+    size_t length;
+
+    (void)play; /* it was given before the program started */
+    return words_bytes(w, "a text", &bytes, &length);
+}
+
+int verb_stdout(struct play *play, struct words *w)
+{
+    return play_compare(play, w, "standard output", play ? buf_text(&play->output.out) : "",
+                        play ? play->output.out.length : 0);
+}
+
+int verb_stderr(struct play *play, struct words *w)
+{
+    return play_compare(play, w, "standard error", play ? buf_text(&play->output.error) : "",
+                        play ? play->output.error.length : 0);
+}
+
+static int signal_number(const char *name)
+{
+    name += text_starts(name, "SIG") ? 3 : 0;
+    for (int i = 1; i < 32; i++)
+        if (text_equal(sigabbrev_np(i), name))
+            return i;
+    return 0;
+}
+
+/* exits CODE, exits signal NAME */
+int verb_exits(struct play *play, struct words *w)
+{
+    uint64_t code;
+    int r;
+
+    if (words_take(w, "signal")) {
+        const char *name;
+        if ((r = words_text(w, "the name of a signal, as TERM", &name)) < 0)
+            return r;
+        code = 128 + (uint64_t)signal_number(name);
+        if (code == 128) {
+            w->at--;
+            return words_wrong(w, "'%s' is not a signal, as TERM or KILL", name);
+        }
+    } else if ((r = words_number(w, "an exit code", 255, &code)) < 0) {
+        return r;
+    }
+    if (!play)
+        return 0;
+    if (play->session)
+        return play_session_exits(play, (int)code);
+    return play->output.code == (int)code ? 0 : wrong_exit(play, code);
+}
+
+int verb_takes(struct play *play, struct words *w)
+{
+    uint64_t ns;
+    int r = words_duration(w, "how long, in virtual time", &ns);
+    CLEANUP(buf_done) struct buf text = {0};
+
+    if (r < 0 || !play || play->output.virtual_ns == ns)
+        return r;
+    when_add_duration(&text, play->output.virtual_ns);
+    buf_adds(&text, ", not ");
+    when_add_duration(&text, ns);
+    return play_fail(play, "took %s", buf_text(&text));
+}
+
+/* capture NAME /expression with a (group)/ */
+int verb_capture(struct play *play, struct words *w)
+{
+    const char *name;
+    struct words_pattern pattern;
+    struct words at = *w;
+    int r = words_text(w, "the name of a variable", &name);
+
+    if (r < 0 || (r = words_pattern(w, "an expression with a (group)", &pattern)) < 0)
+        return r;
+    if (!pattern.regex) {
+        at.at++;
+        w->at = at.at;
+        return words_wrong(w, "expected an expression, as /id: (.*)/");
+    }
+    if (!play)
+        return 0;
+    CLEANUP(buf_done) struct buf found = {0};
+    const struct buf *from = &play->output.out;
+    if (!play_capture(pattern.text, buf_text(from), from->length, &found))
+        return play_fail(play, "standard output does not match /%s/", pattern.text);
+    play_set(play, name, buf_text(&found), false);
+    return 0;
+}

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: MIT */
+/* run: a program in a terminal, and what a person sees and types. Over vitro/term.h; every wait has
+ * its ceiling there, and its failure tells pattern, times, screen and who is blocked. */
+#include "script/play.h"
+#include "sandbox/shim.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "base/when.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the session says about its last failure is what the scenario says; how long it took in real
+ * time is left out, so that equal failures have equal texts. */
+static int told(struct play *play, int r)
+{
+    const struct vitro_term_failure *failure = r < 0 ? vitro_term_failure(play->session) : NULL;
+    CLEANUP(buf_done) struct buf text = {0};
+
+    if (!failure)
+        return 0;
+    const char *real = strstr(failure->text, " virtual, "), *end;
+    bool wait = failure->why != VITRO_TERM_USAGE && failure->why != VITRO_TERM_TROUBLE;
+    if (real && (end = strstr(real, " ms real"))) {
+        buf_add(&text, failure->text, (size_t)(real - failure->text) + strlen(" virtual"));
+        buf_adds(&text, end + strlen(" ms real"));
+    } else {
+        buf_adds(&text, failure->text);
+    }
+    return play_fail(play, "%s%s", wait ? "this did not happen: " : "", buf_text(&text));
+}
+
+/* The public options of a box, from those of the command line. */
+static void to_public(const struct box_options *box, struct vitro_box_options *ret)
+{
+    static const char *const fs[] = {[FS_OVERLAY] = "overlay", [FS_REAL] = "real", [FS_RO] = "ro"};
+
+    *ret = (struct vitro_box_options){
+        .argv = box->argv,
+        .envp = box->envp,
+        .directory = box->directory,
+        .record = box->record,
+        .fs = fs[box->fs.mode],
+        .worktree = box->fs.worktree,
+        .writable = box->fs.writable,
+        .hide = box->fs.hide,
+        .size_limit = box->fs.size_limit,
+        .share_tmp = box->fs.share_tmp,
+        .seed = box->seed,
+        .max_time_ns = box->max_time_ns,
+        .timeout_ns = box->timeout_ns,
+        .max_steps = box->max_steps,
+        .cpus = box->cpus,
+        .max_procs = box->max_procs,
+        .random_real = box->random_real,
+        .identity_real = box->identity_real,
+        .net_real = box->net_real,
+        .allow_leak = box->allow_leak,
+        .allow_orphan = box->allow_orphan,
+    };
+}
+
+/* The clock as it is written: the scenario's own words, or where the last program stopped. */
+static const char *clock_text(struct play *play, const struct box_options *box)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+
+    switch (box->clock.mode) {
+    case BOX_CLOCK_PAUSED:
+    case BOX_CLOCK_MANUAL:
+        if (box->clock.start_given)
+            when_add(&text, box->clock.start_ns);
+        if (box->clock.mode == BOX_CLOCK_MANUAL)
+            buf_adds(&text, text.length ? ",manual" : "manual");
+        break;
+    case BOX_CLOCK_SHIFTED:
+    case BOX_CLOCK_SCALED:
+    case BOX_CLOCK_REAL:
+        for (size_t i = 0; i < play->axis_count; i++)
+            if (strcmp(play->axes[i].name, "clock") == 0)
+                buf_adds(&text, play->axes[i].value);
+    }
+    return text.length ? arena_dup(&play->arena, text.data, text.length) : NULL;
+}
+
+static int open_session(struct play *play, const char *const *argv, struct box_options *box,
+                        struct err *err)
+{
+    struct vitro_term_options options = {.rows = play->rows,
+                                         .cols = play->cols,
+                                         .term = play->term ? play->term : "xterm-256color",
+                                         .plain = play->plain};
+    int r = play_box(play, box, err);
+
+    if (r < 0)
+        return r;
+    box->argv = argv;
+    to_public(box, &options.box);
+    options.box.clock = play->plain ? NULL : clock_text(play, box);
+    play->session = vitro_term_open(&options, (struct vitro_box_error *)err);
+    return play->session ? 0 : err->code;
+}
+
+/* A person's terminal has colours: NO_COLOR is for programs without one. */
+static int adjust_environment(struct play *play, char **ret_old, struct err *err)
+{
+    *ret_old = mem_dup(sandbox_env_get(play->sandbox, "NO_COLOR"));
+    return sandbox_env_set(play->sandbox, "NO_COLOR", NULL, err);
+}
+
+static bool names_exit(const struct vt_line *line)
+{
+    for (size_t i = 0; i < line->line_count; i++)
+        if (line->lines[i].count && text_equal(vt_keyword(&line->lines[i].words[0]), "exits"))
+            return true;
+    return false;
+}
+
+static void close_session(struct play *play, struct box_options *box)
+{
+    struct vitro_term_state state;
+
+    vitro_term_state(play->session, &state);
+    if (!play->plain)
+        play_clock_after(play, box, state.virtual_ns);
+    vitro_term_close(play->session);
+    play->session = NULL;
+}
+
+int verb_run(struct play *play, struct words *w)
+{
+    const char *const *argv;
+    struct box_options box = {0};
+    CLEANUP(mem_free) char *no_color = NULL;
+    int r = words_command(w, &argv);
+
+    if (r < 0 || !play)
+        return r;
+    ((const char **)argv)[0] = play_program(play, argv[0]);
+    if ((r = shim_flush(play->sandbox, w->err)) < 0 ||
+        (r = adjust_environment(play, &no_color, w->err)) < 0)
+        return r;
+    r = open_session(play, argv, &box, w->err);
+    if (r == 0)
+        r = play_lines(play, w->line->lines, w->line->line_count, AT_RUN);
+    if (r == 0 && !names_exit(w->line))
+        r = play_session_exits(play, 0);
+    if (play->session)
+        close_session(play, &box);
+    if (no_color)
+        (void)sandbox_env_set(play->sandbox, "NO_COLOR", no_color, NULL);
+    box.argv = NULL;
+    play->options->axes.done(&box);
+    return r;
+}
+
+int play_session_exits(struct play *play, int code)
+{
+    return told(play, vitro_term_expect_exit(play->session, code, 0));
+}
+
+/* ---- the stream ------------------------------------------------------------------------------ */
+
+/* within DURATION */
+static int read_within(struct words *w, uint64_t *ret_ns)
+{
+    return words_take(w, "within") ? words_duration(w, "how much virtual time", ret_ns) : 0;
+}
+
+/* A text as an expression, where others on the line are expressions. */
+static const char *as_regex(struct words *w, const struct words_pattern *pattern)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+
+    if (pattern->regex)
+        return pattern->text;
+    for (const char *p = pattern->text; *p; p++) {
+        if (strchr("\\^$.|?*+()[]{}", *p))
+            buf_addc(&text, '\\');
+        buf_addc(&text, *p);
+    }
+    return arena_dup(w->arena, buf_text(&text), text.length);
+}
+
+/* see TEXT [or TEXT...] [before TEXT | before read] [within DURATION] */
+int verb_see(struct play *play, struct words *w)
+{
+    struct words_pattern patterns[32], before = {0};
+    const char *any[33];
+    size_t count = 0;
+    struct vitro_term_expect expect = {0};
+    int r;
+
+    do {
+        if (count == ARRAY_LENGTH(patterns))
+            return words_wrong(w, "more than %zu texts", ARRAY_LENGTH(patterns));
+        r = words_pattern(w, "a text or an expression", &patterns[count]);
+    } while (r == 0 && ++count && words_take(w, "or"));
+    if (r == 0 && words_take(w, "before")) {
+        if (words_take(w, "read"))
+            expect.before_read = 1;
+        else
+            r = words_pattern(w, "a text, or 'read'", &before);
+    }
+    if (r < 0 || (r = read_within(w, &expect.within_ns)) < 0)
+        return r;
+    if (words_next(w))
+        return WORDS_CHOICE(w, "or", "before", "within");
+    if (!play)
+        return 0;
+    expect.regex = before.text && before.regex;
+    for (size_t i = 0; i < count; i++)
+        expect.regex |= patterns[i].regex;
+    for (size_t i = 0; i < count; i++)
+        any[i] = expect.regex ? as_regex(w, &patterns[i]) : patterns[i].text;
+    any[count] = NULL;
+    if (count == 1)
+        expect.text = any[0];
+    else
+        expect.any = any;
+    if (before.text)
+        expect.before = expect.regex ? as_regex(w, &before) : before.text;
+    return told(play, vitro_term_expect(play->session, &expect, NULL));
+}
+
+/* not see TEXT [until TEXT] */
+int verb_not(struct play *play, struct words *w)
+{
+    struct words_pattern pattern, until = {0};
+    int r = WORDS_CHOICE(w, "see");
+
+    if (r < 0 || (r = words_pattern(w, "a text or an expression", &pattern)) < 0)
+        return r;
+    if (words_take(w, "until"))
+        r = words_pattern(w, "a text or an expression", &until);
+    if (r < 0)
+        return r;
+    if (words_next(w))
+        return WORDS_CHOICE(w, "until");
+    if (!play)
+        return 0;
+    bool regex = pattern.regex || until.regex;
+    if (until.text)
+        return told(play,
+                    vitro_term_expect(play->session,
+                                      &(struct vitro_term_expect){
+                                          .text = regex ? as_regex(w, &until) : until.text,
+                                          .not_seen = regex ? as_regex(w, &pattern) : pattern.text,
+                                          .regex = regex},
+                                      NULL));
+    return told(play, vitro_term_expect_not(play->session,
+                                            &(struct vitro_term_expect){.text = pattern.text,
+                                                                        .regex = pattern.regex}));
+}
+
+int verb_waits(struct play *play, struct words *w)
+{
+    uint64_t within = 0;
+    int r = read_within(w, &within);
+
+    return r < 0 || !play ? r : told(play, vitro_term_expect_read(play->session, within, 0));
+}
+
+/* ---- input ----------------------------------------------------------------------------------- */
+
+/* Quoted text is typed as it is; what stands in <> is a key. */
+int verb_type(struct play *play, struct words *w)
+{
+    CLEANUP(buf_done) struct buf keys = {0};
+    const struct vt_token *token;
+
+    if (!words_next(w))
+        return words_wrong(w, "expected a text or a key, as \"n\" <Enter>");
+    for (; (token = words_next(w)); w->at++) {
+        if (token->kind == VT_KEY || token->kind == VT_REGEX) {
+            buf_adds(&keys, token->source);
+            continue;
+        }
+        if (token->kind == VT_VECTOR)
+            return words_wrong(w, "expected a text or a key; put quotes around it");
+        for (size_t i = 0; i < token->part_count; i++) {
+            struct vt_token one = *token;
+            const char *text;
+            size_t length;
+            one.parts = &token->parts[i];
+            one.part_count = 1;
+            int r = words_expand(w, &one, &text, &length);
+            if (r < 0)
+                return r;
+            for (size_t c = 0; c < length; c++)
+                if (text[c] == '<' && (one.parts[0].quoted || one.parts[0].variable))
+                    buf_adds(&keys, "<lt>");
+                else if (!text[c])
+                    buf_adds(&keys, "<0x00>");
+                else
+                    buf_addc(&keys, text[c]);
+        }
+    }
+    return play ? told(play, vitro_term_type(play->session, buf_text(&keys))) : 0;
+}
+
+int verb_send(struct play *play, struct words *w)
+{
+    const char *bytes;
+    size_t length;
+    int r = words_bytes(w, "bytes", &bytes, &length);
+
+    return r < 0 || !play ? r : told(play, vitro_term_send(play->session, bytes, length));
+}
+
+int verb_eof(struct play *play, struct words *w)
+{
+    (void)w;
+    return play ? told(play, vitro_term_eof(play->session)) : 0;
+}
+
+int verb_resize(struct play *play, struct words *w)
+{
+    unsigned cols, rows;
+    const char *text;
+    char more;
+    int r = words_text(w, "a size, as 100x30", &text);
+
+    if (r < 0)
+        return r;
+    if (sscanf(text, "%ux%u%c", &cols, &rows, &more) != 2 || !cols || !rows || cols > 1000 ||
+        rows > 1000) {
+        w->at--;
+        return words_wrong(w, "expected a size, as 100x30, found %s", text);
+    }
+    return play ? told(play, vitro_term_resize(play->session, rows, cols)) : 0;
+}
+
+int verb_signal(struct play *play, struct words *w)
+{
+    const char *name;
+    int r = words_text(w, "the name of a signal, as TERM", &name), number = 0;
+
+    if (r < 0)
+        return r;
+    for (int i = 1; i < 32; i++)
+        if (text_equal(sigabbrev_np(i), name + (text_starts(name, "SIG") ? 3 : 0)))
+            number = i;
+    if (!number) {
+        w->at--;
+        return words_wrong(w, "'%s' is not a signal, as TERM or KILL", name);
+    }
+    return play ? told(play, vitro_term_signal(play->session, number)) : 0;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+int verb_settled(struct play *play, struct words *w)
+{
+    uint64_t quiet = 0;
+    int r = 0;
+
+    if (words_take(w, "for"))
+        r = words_duration(w, "how much virtual time", &quiet);
+    else if (words_next(w))
+        return WORDS_CHOICE(w, "for");
+    return r < 0 || !play ? r : told(play, vitro_term_settle(play->session, quiet));
+}
+
+int verb_advance(struct play *play, struct words *w)
+{
+    uint64_t by;
+    int r = words_duration(w, "how much virtual time", &by);
+
+    return r < 0 || !play ? r : told(play, vitro_term_advance(play->session, by));
+}
+
+/* ---- the screen ------------------------------------------------------------------------------ */
+
+static int read_place(struct words *w, unsigned *row, unsigned *col)
+{
+    const char *text;
+    char more;
+    int r = words_text(w, "a place, as 3,10", &text);
+
+    if (r < 0)
+        return r;
+    if (sscanf(text, "%u,%u%c", row, col, &more) == 2 && *row && *col)
+        return 0;
+    w->at--;
+    return words_wrong(w, "expected a place, as 3,10 (row and column from 1), found %s", text);
+}
+
+/* TEXT [at ROW,COL] [in TOP,LEFT BOTTOM,RIGHT] [style "bold fg=red"] [within DURATION] */
+static int read_look(struct words *w, struct vitro_term_look *look)
+{
+    struct words_pattern pattern;
+    int r = words_pattern(w, "a text or an expression", &pattern);
+
+    if (r < 0)
+        return r;
+    look->text = pattern.text;
+    look->regex = pattern.regex;
+    while (r == 0 && words_next(w)) {
+        switch (WORDS_CHOICE(w, "at", "in", "style", "after", "until", "within", "scrollback")) {
+        case 0:
+            r = read_place(w, &look->row, &look->col);
+            break;
+        case 1:
+            if ((r = read_place(w, &look->top, &look->left)) == 0)
+                r = read_place(w, &look->bottom, &look->right);
+            break;
+        case 2:
+            r = words_text(w, "a style, as \"bold fg=red\"", &look->style);
+            break;
+        case 3:
+            r = words_text(w, "a text", &look->after);
+            break;
+        case 4:
+            r = words_text(w, "a text", &look->until);
+            break;
+        case 5:
+            r = words_duration(w, "how much virtual time", &look->within_ns);
+            break;
+        case 6:
+            look->scrollback = 1;
+            break;
+        default:
+            return -EINVAL;
+        }
+    }
+    return r;
+}
+
+/* A golden beside the scenario. */
+static int screen_is(struct play *play, struct words *w)
+{
+    const char *mask[17] = {0};
+    size_t count = 0;
+    struct words_pattern pattern;
+    enum vitro_term_format format = VITRO_TERM_TEXT;
+    const char *name, *directory;
+    int r = words_text(w, "a file", &name);
+
+    if (r == 0 && text_ends(name, ".svg"))
+        format = VITRO_TERM_SVG;
+    if (r == 0 && text_ends(name, ".ansi"))
+        format = VITRO_TERM_ANSI;
+    if (r == 0 && text_ends(name, ".json"))
+        format = VITRO_TERM_JSON;
+    while (r == 0 && words_next(w)) {
+        int which = WORDS_CHOICE(w, "styled", "mask");
+        if (which < 0)
+            return which;
+        if (which == 0)
+            format = VITRO_TERM_STYLED;
+        else if (count == 16)
+            return words_wrong(w, "more than 16 masks");
+        else if ((r = words_pattern(w, "an expression", &pattern)) == 0)
+            mask[count++] = as_regex(w, &pattern);
+    }
+    if (r < 0 || !play || (r = play_variable(play, "DIR", &directory, w->err)) < 0)
+        return r;
+    CLEANUP(mem_free) char *path =
+        *name == '/' ? mem_dup(name) : mem_format("%s/%s", directory, name);
+    return told(play, vitro_term_golden(play->session, path,
+                                        &(struct vitro_term_golden){.format = format,
+                                                                    .update = play->options->update,
+                                                                    .mask = mask,
+                                                                    .settle_first = 1}));
+}
+
+int verb_screen(struct play *play, struct words *w)
+{
+    struct vitro_term_look look = {0};
+    int which = WORDS_CHOICE(w, "is", "contains", "lacks", "rows", "alternate", "normal"), r = 0;
+
+    switch (which) {
+    case 0:
+        return screen_is(play, w);
+    case 1:
+    case 2:
+        if ((r = read_look(w, &look)) < 0 || !play)
+            return r;
+        return told(play, which == 1 ? vitro_term_see(play->session, &look, NULL)
+                                     : vitro_term_see_not(play->session, &look));
+    case 3:
+        r = WORDS_CHOICE(w, "clean");
+        return r < 0 || !play ? r : told(play, vitro_term_row_ends(play->session));
+    case 4:
+    case 5:
+        look.alternate = which == 4 ? 1 : -1;
+        return play ? told(play, vitro_term_see(play->session, &look, NULL)) : 0;
+    default:
+        return which;
+    }
+}
+
+int verb_ever(struct play *play, struct words *w)
+{
+    struct vitro_term_look look = {0};
+    int r = read_look(w, &look);
+
+    return r < 0 || !play ? r : told(play, vitro_term_ever(play->session, &look, NULL));
+}
+
+int verb_never(struct play *play, struct words *w)
+{
+    struct vitro_term_look look = {0};
+    int r = read_look(w, &look);
+
+    return r < 0 || !play ? r : told(play, vitro_term_never(play->session, &look));
+}
+
+int verb_cursor(struct play *play, struct words *w)
+{
+    struct vitro_term_look look = {0};
+    int which = WORDS_CHOICE(w, "at", "visible", "hidden"), r = which;
+
+    if (which == 0)
+        r = read_place(w, &look.cursor_row, &look.cursor_col);
+    else
+        look.cursor_visible = which == 1 ? 1 : -1;
+    return r < 0 || !play ? r : told(play, vitro_term_see(play->session, &look, NULL));
+}
+
+int verb_title(struct play *play, struct words *w)
+{
+    struct vitro_term_look look = {0};
+    int r = WORDS_CHOICE(w, "is");
+
+    if (r < 0 || (r = words_text(w, "a title", &look.title)) < 0 || !play)
+        return r;
+    return told(play, vitro_term_see(play->session, &look, NULL));
+}
+
+int verb_mark(struct play *play, struct words *w)
+{
+    const char *text;
+    int r = words_text(w, "a text", &text);
+
+    if (r == 0 && play)
+        vitro_term_mark(play->session, text);
+    return r;
+}
+
+int verb_snapshot(struct play *play, struct words *w)
+{
+    static const struct {
+        const char *ending;
+        enum vitro_term_format format;
+    } formats[] = {
+        {".svg", VITRO_TERM_SVG}, {".ansi", VITRO_TERM_ANSI}, {".json", VITRO_TERM_JSON}};
+    enum vitro_term_format format = VITRO_TERM_TEXT;
+    const char *path;
+    size_t length = 0;
+    int r = words_text(w, "a path", &path);
+
+    if (r < 0 || !play || (r = told(play, vitro_term_settle(play->session, 0))) < 0)
+        return r;
+    for (size_t i = 0; i < ARRAY_LENGTH(formats); i++)
+        if (text_ends(path, formats[i].ending))
+            format = formats[i].format;
+    CLEANUP(mem_free) char *bytes = text_ends(path, ".cast")
+                                        ? vitro_term_cast(play->session, 3, &length)
+                                        : vitro_term_snapshot(play->session, format, &length);
+    return sandbox_write(play->sandbox, path, bytes, length, w->err);
+}
