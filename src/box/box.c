@@ -13,6 +13,7 @@
 #include "box/policy.h"
 #include "box/settle.h"
 #include "box/special.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -66,6 +67,7 @@ static void task_ended(struct box *box, struct task *task, int status)
             tape_event(box, process, 1, TAPE_PROCESS_EXIT, "\"signal\":%d", WTERMSIG(status));
         else
             tape_event(box, process, 1, TAPE_PROCESS_EXIT, "\"exit_code\":%d", WEXITSTATUS(status));
+        subs_ended(box, process, status);
         if (process == box->first) {
             box->main_ended = true;
             box->main_status = status;
@@ -177,7 +179,10 @@ static void exec_exit(struct box *box, struct task *task)
         (void)snprintf(path, sizeof path, "/proc/%d/root", box->init_pid);
         box->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
+    bool first = !box->program_started;
     exec_happened(box, task);
+    if (first)
+        subs_program_started(box);
 }
 
 static void on_exec(struct box *box, struct task *task)
@@ -189,9 +194,13 @@ static void on_exec(struct box *box, struct task *task)
     task->process->shares_memory = false;
     timers_exec(box, task->process);
     set_program(task);
-    tape_exec(box, task);
-    note_setuid(box, task);
-    task->on_exit = exec_exit;
+    enum sub_exec sub = subs_exec_done(box, task);
+    if (sub == SUB_EXEC_PLAIN)
+        tape_exec(box, task);
+    if (sub != SUB_EXEC_PLAYED) { /* the stub needs nothing of what a program does */
+        note_setuid(box, task);
+        task->on_exit = exec_exit;
+    }
     task_resume(box, task, 0);
 }
 
@@ -213,6 +222,10 @@ static void on_seccomp(struct box *box, struct task *task)
     sys_handler handler = policy_handler((long)regs->orig_rax);
 
     (void)ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &data);
+    if (!handler && subs_stub_call(box, task)) {
+        task_resume(box, task, 0);
+        return;
+    }
     if (data || !handler) {
         deny_unknown(box, task, data);
         task_resume(box, task, 0);
@@ -263,9 +276,14 @@ static bool is_call_entry(const struct task *task)
 
 static void on_syscall_stop(struct box *box, struct task *task)
 {
-    if (task->process && task->process->watched && is_call_entry(task))
-        socket_call(box, task);
-    else if (task->on_exit)
+    struct process *process = task->process;
+
+    if (process && (process->watched || process->tapped) && is_call_entry(task)) {
+        if (process->watched)
+            socket_call(box, task);
+        if (process->tapped)
+            sub_io_tapped(box, task);
+    } else if (task->on_exit)
         task->on_exit(box, task);
     if (!box->over)
         task_resume(box, task, 0);
@@ -332,6 +350,7 @@ static void on_signal(struct box *box, struct task *task, int signal)
     }
     if (task->wait.expiring)
         wait_settle(box, task);
+    subs_signal(box, task, signal);
     wait_signal(box, task, signal);
     timers_signal(box, task, signal);
     task_resume(box, task, signal);
@@ -454,6 +473,7 @@ static bool idle_step(struct box *box)
     if (next->due_ns > vclock_now(&box->clock))
         box->clock.jumps++;
     box_move_clock(box, next->due_ns);
+    subs_woke(box, next);
     next->fire(box, next);
     return true;
 }
@@ -649,12 +669,12 @@ static void clear_box(struct box *box)
         ;
     special_done(box);
     sockets_done(box);
-    fd_close(box->root_fd);
-    box->times = file_times_free(box->times);
-    loader_done(box);
     while (box->task_count)
         FOR_EACH_TASK(box, task)
     task_remove(box, task);
+    fd_close(box->root_fd); /* behind the last process: recordings of files end with it */
+    box->times = file_times_free(box->times);
+    loader_done(box);
 }
 
 int box_supervise(struct box *box, struct err *err)
@@ -666,6 +686,8 @@ int box_supervise(struct box *box, struct err *err)
         r = exec_find_kernel_vdso(box, err);
     if (r == 0)
         r = box_tape_open(box, err);
+    if (r == 0)
+        r = subs_open(box, err);
     if (r == 0)
         r = control_open(box, err);
     if (r == 0)
@@ -679,6 +701,7 @@ int box_supervise(struct box *box, struct err *err)
     if (box->findings->outcome == BOX_EXITED)
         count_orphans(box);
     clear_box(box);
+    (void)subs_close(box, err);
     control_close(box);
     settle_close(box);
     r = box->program_started ? box_files_gather(box, err) : 0;

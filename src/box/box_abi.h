@@ -59,7 +59,8 @@ struct box_guest_page {
     uint64_t sequence; /* the clock page's, when `reads` began: a moved clock resets it */
     uint64_t in_special_directory;           /* relative paths may be below /proc, /dev or /sys */
     struct box_return_slot slots[BOX_SLOTS]; /* one a thread that waits */
-    unsigned char scratch[BOX_PAGE - 32 - 16 * BOX_SLOTS]; /* the supervisor's, while stopped */
+    unsigned char scratch[BOX_PAGE - 96 - 16 * BOX_SLOTS]; /* the supervisor's, while stopped */
+    char stub_path[64]; /* of the program that stands in for recorded ones, sub.c */
 };
 
 _Static_assert(sizeof(struct box_clock_page) == 80, "guest ABI");

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/when.h"
 #include "box/policy.h"
+#include "box/sub.h"
 #include "fs/fs.h"
 #include "fs/fs_blobs.h"
 #include "fs/fs_bundle.h"
@@ -52,9 +53,8 @@ int box_files_enter(const struct box *box, int socket, struct err *err)
     int r = fs_view_enter(&options, &store, err);
     if (r < 0)
         return r;
-    /* For the files of special.c. */
-    if (mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-              "size=16m,mode=755") < 0)
+    /* For the files of special.c, and the stub of sub.c. */
+    if (mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=755") < 0)
         return err_set(err, -errno, "mount over /proc/driver: %m");
     r = send_store(socket, store);
     return r < 0 ? err_set(err, r, "hand over the store: %s", strerror(-r)) : 0;
@@ -230,6 +230,8 @@ enum verdict sys_rename(struct box *box, struct task *task)
     bool at = (long)regs->orig_rax != SYS_rename;
 
     files_touch(box, task, at ? (int)regs->rdx : AT_FDCWD, at ? regs->r10 : regs->rsi);
+    if (task->process->sub)
+        sub_files_rename(box, task, at);
     if (box->store_fd < 0 || fs_is_real_root())
         return VERDICT_GO;
     task->note[0] = task_regs(task)->orig_rax;

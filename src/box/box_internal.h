@@ -73,6 +73,13 @@ struct wait {
     struct deadline deadline;
 };
 
+struct tap { /* a call on a recorded stream, sub_io.c */
+    int stream;
+    long number;
+    uint64_t address, length;
+    void (*next)(struct box *box, struct task *task); /* whoever else waits for its end */
+};
+
 struct blocked_call { /* where the kernel has a task */
     long number;      /* -1: not in a call */
     uint64_t args[6], sp, ip;
@@ -92,6 +99,7 @@ struct task {
     void (*on_exit)(struct box *box, struct task *task); /* at the exit stop of this call */
     uint64_t note[4];                                    /* the entry handler's, for on_exit */
     struct wait wait;
+    struct tap tap;
     struct blocked_call blocked; /* as of the last idle_check */
     int syscall_fd, stat_fd;     /* of /proc/TID, -1 until first needed */
     int slot;                    /* its return slot in the guest page; -1 until first needed */
@@ -108,6 +116,7 @@ struct process {
     unsigned children, threads_spawned, task_count;
     bool vdso_ready;           /* our pages are mapped */
     bool watched;              /* stopped at every call, for sys_socket.c */
+    bool tapped;               /* the same, for sub_io.c */
     bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
     unsigned patches;          /* call sites replaced so far, fast.c */
     bool shares_memory;        /* made by vfork, still in its parent's memory: takes no slots */
@@ -120,6 +129,8 @@ struct process {
     uint64_t random_draws, random_bytes, random_opens;
     pid_t pid_inside;              /* in the box's pid namespace; 0 until asked for */
     struct process_timers *timers; /* sys_timer.c; NULL until one is used */
+    struct sub *sub;               /* the recorded or played subprocess it belongs to, sub.h */
+    struct sub *pending;           /* owned: what it becomes when its exec works */
 };
 
 struct vclock { /* vclock.c */
@@ -175,6 +186,7 @@ struct box {
     struct control *control; /* control.c; NULL without a control socket */
     struct settle *settle;   /* settle.c; NULL without a terminal */
     int terminal_fd;         /* its slave, in init and the program's process only */
+    struct subs *subs;       /* sub.c; NULL without cassettes */
 };
 
 /* box.c: the loop. */
@@ -231,6 +243,9 @@ int exec_find_kernel_vdso(struct box *box, struct err *err);
 /* sys_files.c: whether a relative path of this task may lead to a special file. */
 bool files_in_special_directory(const struct task *task);
 void files_touch(struct box *box, struct task *task, int directory, uint64_t address);
+enum { FULL_PATH_MAX = 8300 };
+/* The absolute path that a call means, as the guest names it; false if it cannot be told. */
+bool files_full_path(struct task *task, int directory, uint64_t address, char full[FULL_PATH_MAX]);
 
 /* sys_socket.c */
 void socket_call(struct box *box, struct task *task);
@@ -319,7 +334,10 @@ int box_tape_open(struct box *box, struct err *err);
 void tape_event(struct box *box, const struct process *process, unsigned thread,
                 enum tape_kind kind, const char *members, ...) PRINTF_LIKE(5, 6);
 void tape_exec(struct box *box, struct task *task);
-void box_tape_moved(struct box *box); /* the clock is about to move */
+/* The recording of a subprocess, as JSON objects. */
+void tape_subprocess(struct box *box, const char *process, const char *data, const char *host);
+struct tape_writer *box_tape_writer(struct box *box); /* NULL without --record */
+void box_tape_moved(struct box *box);                 /* the clock is about to move */
 int box_tape_close(struct box *box, struct err *err);
 
 /* report.c */

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/err.h"
 #include "fs/fs.h"
+#include "proc/proc_options.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,15 +36,17 @@ struct box_options {
     struct box_clock clock;
     uint64_t seed; /* 0 reads as 1 */
     bool random_real, identity_real, net_real;
-    unsigned cpus;        /* 0 reads as 1 */
-    uint64_t max_time_ns; /* virtual; 0: none */
-    uint64_t timeout_ns;  /* real; 0: ten minutes */
-    uint64_t max_steps;   /* stops; 0: none */
-    unsigned max_procs;   /* processes at once; 0: 4096 */
-    struct fs_options fs; /* userns is filled in by the box */
-    const char *record;   /* bundle to write; NULL: none */
-    const char *control;  /* path of the control socket; NULL: none */
-    int stdio[3];         /* 0: inherit; else an fd that becomes 0, 1, 2 */
+    bool tape_net_real;       /* the tape says that the network was real: a replay of such a run */
+    unsigned cpus;            /* 0 reads as 1 */
+    uint64_t max_time_ns;     /* virtual; 0: none */
+    uint64_t timeout_ns;      /* real; 0: ten minutes */
+    uint64_t max_steps;       /* stops; 0: none */
+    unsigned max_procs;       /* processes at once; 0: 4096 */
+    struct fs_options fs;     /* userns is filled in by the box */
+    struct proc_options proc; /* what is recorded or played of subprocesses */
+    const char *record;       /* bundle to write; NULL: none */
+    const char *control;      /* path of the control socket; NULL: none */
+    int stdio[3];             /* 0: inherit; else an fd that becomes 0, 1, 2 */
     bool allow_leak, allow_orphan;
     bool wait_for_cpu; /* until a CPU can be had for real-time guests, where that is permitted */
     bool foreground;   /* the program gets the controlling terminal */
@@ -80,7 +83,8 @@ struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
     struct box_leak leaks[BOX_LEAKS_MAX];
     uint64_t orphans;
     uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
-    char notes[2048];                      /* lines worth telling, whatever the outcome */
+    struct proc_findings proc;
+    char notes[2048];        /* lines worth telling, whatever the outcome */
     char text[BOX_TEXT_MAX]; /* why it ended, or what is blocked on what; "" when it just ended */
 };
 

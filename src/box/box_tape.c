@@ -5,6 +5,7 @@
  * virtual instant are kept until the clock moves, and then written in the order of process path,
  * thread and sequence within the thread. */
 #include "box/box_internal.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -24,6 +25,7 @@ struct held {
     unsigned thread;
     uint64_t sequence;
     char *members; /* owned */
+    char *host;    /* owned; NULL for none */
 };
 
 struct box_tape {
@@ -45,7 +47,8 @@ static void add_options(const struct box_options *options, struct buf *buf)
         "\"identity\":\"%s\",\"net\":\"%s\",\"random\":\"%s\",\"seed\":%llu}",
         modes[options->clock.mode], options->clock.scale, (long long)options->clock.shift_ns,
         (long long)options->clock.start_ns, options->cpus,
-        options->identity_real ? "real" : "virtual", options->net_real ? "real" : "deny",
+        options->identity_real ? "real" : "virtual",
+        options->net_real || options->tape_net_real ? "real" : "deny",
         options->random_real ? "real" : "virtual", (unsigned long long)options->seed);
 }
 
@@ -73,29 +76,48 @@ int box_tape_open(struct box *box, struct err *err)
     return r < 0 ? r : bundle_add(tape->bundle, "tape", "tape", err);
 }
 
-void tape_event(struct box *box, const struct process *process, unsigned thread,
-                enum tape_kind kind, const char *members, ...)
+static struct held *hold(struct box *box, enum tape_kind kind, const char *process, unsigned thread)
 {
     struct box_tape *tape = box->tape;
-    CLEANUP(buf_done) struct buf text = {0};
-    va_list args;
 
-    if (!tape || !tape->writer)
-        return;
     if (tape->count == HELD_MAX)
         box_tape_moved(box);
     if (tape->count == tape->capacity) {
         tape->capacity = tape->capacity ? tape->capacity * 2 : 64;
         tape->held = mem_grow(tape->held, tape->capacity * sizeof *tape->held);
     }
+    struct held *held = &tape->held[tape->count++];
+    *held = (struct held){
+        .kind = kind, .process = mem_dup(process), .thread = thread, .sequence = tape->sequence++};
+    return held;
+}
+
+void tape_event(struct box *box, const struct process *process, unsigned thread,
+                enum tape_kind kind, const char *members, ...)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+    va_list args;
+
+    if (!box->tape || !box->tape->writer || (process && !subs_on_tape(process, kind)))
+        return;
     va_start(args, members);
     buf_addv(&text, members, args);
     va_end(args);
-    tape->held[tape->count++] = (struct held){.kind = kind,
-                                              .process = mem_dup(process ? process->path : ""),
-                                              .thread = thread,
-                                              .sequence = tape->sequence++,
-                                              .members = buf_take(&text)};
+    hold(box, kind, process ? process->path : "", thread)->members = buf_take(&text);
+}
+
+void tape_subprocess(struct box *box, const char *process, const char *data, const char *host)
+{
+    if (!box->tape || !box->tape->writer)
+        return;
+    struct held *held = hold(box, TAPE_SUBPROCESS, process, 1);
+    held->members = mem_dupn(data + 1, strlen(data) - 2);
+    held->host = mem_dup(host);
+}
+
+struct tape_writer *box_tape_writer(struct box *box)
+{
+    return box->tape ? box->tape->writer : NULL;
 }
 
 /* "1.10" comes behind "1.2"; "" (the box itself) behind all processes. */
@@ -143,7 +165,8 @@ static void write_held(struct box *box, const struct held *held)
             .virtual_time_ns = vclock_realtime(&box->clock),
             .monotonic_ns = (uint64_t)(vclock_now(&box->clock) - box->clock.start_monotonic_ns),
             .data = data.data,
-            .data_length = data.length},
+            .data_length = data.length,
+            .host = held->host},
         &tape->err);
 }
 
@@ -158,6 +181,7 @@ void box_tape_moved(struct box *box)
         write_held(box, &tape->held[i]);
         free(tape->held[i].process);
         free(tape->held[i].members);
+        free(tape->held[i].host);
     }
     tape->count = 0;
 }

@@ -6,6 +6,7 @@
  * sixteen bytes behind AT_RANDOM come from the process's stream. The calls that map are made by the
  * guest itself, single-stepped over a `syscall` instruction of the kernel's vDSO. */
 #include "box/box_internal.h"
+#include "box/sub.h"
 #include "base/trace.h"
 #include <elf.h>
 #include <errno.h>
@@ -176,7 +177,14 @@ static int set_guest_page(struct box *box, struct task *task, uint64_t vdso)
     const uint64_t words[4] = {0, vdso + box->kernel_clock_gettime, 0,
                                task->process->in_special_directory};
 
-    return guest_write(task, BOX_BASE, words, sizeof words);
+    char path[64] = {0};
+
+    int r = guest_write(task, BOX_BASE, words, sizeof words);
+    if (r < 0 || !box->subs)
+        return r;
+    (void)snprintf(path, sizeof path, "%s", subs_stub_path);
+    return guest_write(task, BOX_BASE + offsetof(struct box_guest_page, stub_path), path,
+                       sizeof path);
 }
 
 static void set_random(struct box *box, struct task *task, uint64_t address)
@@ -219,12 +227,12 @@ void exec_happened(struct box *box, struct task *task)
         set_random(box, task, view.random);
     task->process->vdso_ready = false;
     task->process->patches = 0;
-    if (r == 0 && vclock_virtual(&box->clock) && view.vdso) {
+    if (r == 0 && (vclock_virtual(&box->clock) || box->subs) && view.vdso) {
         r = map_pages(box, task, view.vdso);
         const uint64_t ours = BOX_IMAGE;
         if (r == 0)
             r = set_guest_page(box, task, view.vdso);
-        if (r == 0)
+        if (r == 0 && vclock_virtual(&box->clock))
             r = guest_write(task, view.vdso_address, &ours, sizeof ours);
         if (r == 0) {
             task->process->vdso_ready = true;

@@ -139,6 +139,21 @@ static void rule_open(struct program *p, unsigned index)
     emit_trace(p);
 }
 
+/* Descriptors that standard streams have when they are recorded. Shells keep what they redirected
+ * at 10 and 11. */
+static void rule_descriptor(struct program *p, enum policy_rule rule)
+{
+    static const uint32_t in[] = {0}, out[] = {1, 2, 10, 11}, all[] = {0, 1, 2};
+
+    if (rule == RULE_STDIN)
+        rule_one_of(p, 0, ~0u, in, ARRAY_LENGTH(in));
+    else if (rule == RULE_OUTPUT)
+        rule_one_of(p, 0, ~0u, out, ARRAY_LENGTH(out));
+    else
+        rule_one_of(p, 0, ~0u, all, ARRAY_LENGTH(all));
+    emit_trace(p);
+}
+
 static void emit_rule(struct program *p, enum policy_rule rule)
 {
     static const uint32_t prctls[] = {25, 26}; /* PR_GET_TSC, PR_SET_TSC */
@@ -185,6 +200,11 @@ static void emit_rule(struct program *p, enum policy_rule rule)
         break;
     case RULE_OPEN_2:
         rule_open(p, 2);
+        break;
+    case RULE_STDIN:
+    case RULE_OUTPUT:
+    case RULE_STDIO:
+        rule_descriptor(p, rule);
         break;
     }
 }
@@ -238,6 +258,13 @@ static void emit_tree(struct program *p, const struct run *runs, size_t count)
     emit_tree(p, runs + half, count - half);
 }
 
+/* Subprocesses are recorded, or may be. */
+static bool records(const struct box_options *options)
+{
+    return options->proc.mode != PROC_OFF &&
+           (options->proc.mode != PROC_REPLAY || options->proc.on_miss == PROC_MISS_RECORDS);
+}
+
 static bool axis_is_virtual(const struct box_options *options, enum policy_axis axis)
 {
     switch (axis) {
@@ -248,7 +275,10 @@ static bool axis_is_virtual(const struct box_options *options, enum policy_axis 
     case AXIS_IDENTITY:
         return !options->identity_real;
     case AXIS_FILES:
-        return options->clock.mode != BOX_CLOCK_REAL || !options->random_real;
+        return options->clock.mode != BOX_CLOCK_REAL || !options->random_real || records(options);
+    case AXIS_STREAMS:
+    case AXIS_EFFECTS:
+        return records(options);
     case AXIS_ALWAYS:
         break;
     }

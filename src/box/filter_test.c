@@ -61,7 +61,7 @@ static uint32_t run_filter(const struct sock_fprog *program, const struct seccom
     return 0;
 }
 
-static const struct box_options all_virtual;
+static const struct box_options all_virtual = {.proc.mode = PROC_RECORD};
 static const struct box_options all_real = {
     .clock.mode = BOX_CLOCK_REAL, .random_real = true, .identity_real = true};
 
@@ -123,6 +123,9 @@ static const struct {
     {RULE_MAP_VDSO, {0x2002}, {0x1002}},
     {RULE_OPEN_1, {0, O_RDONLY}, {0, O_RDONLY | O_DIRECTORY}},
     {RULE_OPEN_2, {0, 0, O_RDONLY}, {0, 0, O_RDONLY | O_DIRECTORY}},
+    {RULE_STDIN, {0, 1, 1}, {3}},
+    {RULE_OUTPUT, {2, 1, 1}, {3, 1, 2}},
+    {RULE_STDIO, {1}, {3, 1}},
 };
 
 static size_t sample_of(const struct row *row)
@@ -175,7 +178,7 @@ TEST(an_axis_that_is_real_is_let_through)
 {
     static const struct {
         struct box_options options;
-        bool virtual[5]; /* by axis: always, time, random, identity, files */
+        bool virtual[7]; /* by axis: always, time, random, identity, files, streams, effects */
     } cases[] = {
         {{.clock.mode = BOX_CLOCK_REAL}, {true, false, true, true, true}},
         {{.random_real = true}, {true, true, false, true, true}},
@@ -184,6 +187,11 @@ TEST(an_axis_that_is_real_is_let_through)
         {{.clock.mode = BOX_CLOCK_SCALED, .clock.scale = 2}, {true, true, true, true, true}},
         {{.clock.mode = BOX_CLOCK_SHIFTED}, {true, true, true, true, true}},
         {{.clock.mode = BOX_CLOCK_MANUAL}, {true, true, true, true, true}},
+        {{.clock.mode = BOX_CLOCK_REAL, .random_real = true, .proc.mode = PROC_NEW},
+         {true, false, false, true, true, true, true}},
+        {{.proc.mode = PROC_REPLAY}, {true, true, true, true, true}},
+        {{.proc.mode = PROC_REPLAY, .proc.on_miss = PROC_MISS_RECORDS},
+         {true, true, true, true, true, true, true}},
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {

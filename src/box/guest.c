@@ -124,7 +124,8 @@ void task_resume(struct box *box, struct task *task, int signal)
     task->regs_valid = task->regs_dirty = false;
     task->state = TASK_RUNNING;
     /* A task that was killed answers ESRCH; its exit is reported by the next wait. */
-    bool calls = task->on_exit || (task->process && task->process->watched);
+    const struct process *process = task->process;
+    bool calls = task->on_exit || (process && (process->watched || process->tapped));
     (void)ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, NULL, signal);
 }
 

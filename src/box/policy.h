@@ -4,7 +4,15 @@
 #include "box/box_internal.h"
 
 enum policy_kind { POLICY_UNKNOWN, POLICY_ALLOW, POLICY_DENY, POLICY_TRACE };
-enum policy_axis { AXIS_ALWAYS, AXIS_TIME, AXIS_RANDOM, AXIS_IDENTITY, AXIS_FILES };
+enum policy_axis {
+    AXIS_ALWAYS,
+    AXIS_TIME,
+    AXIS_RANDOM,
+    AXIS_IDENTITY,
+    AXIS_FILES,
+    AXIS_STREAMS,
+    AXIS_EFFECTS
+};
 enum policy_rule { /* on the arguments; the call is allowed where the rule does not hold */
                    RULE_NONE,
                    RULE_POSITIVE_INT_2,
@@ -19,6 +27,9 @@ enum policy_rule { /* on the arguments; the call is allowed where the rule does 
                    RULE_MAP_VDSO,
                    RULE_OPEN_1,
                    RULE_OPEN_2,
+                   RULE_STDIN,
+                   RULE_OUTPUT,
+                   RULE_STDIO,
 };
 
 struct policy {

@@ -320,6 +320,17 @@ int box_run(const struct box_options *given, struct box_findings *ret, struct er
     return r;
 }
 
+/* Whatever the program made of it: it did not run as recorded. */
+static int proc_exit_code(const struct box_options *options, const struct proc_findings *findings)
+{
+    if (findings->troubles)
+        return 125;
+    if ((findings->misses && !options->proc.allow_miss) ||
+        (findings->unused && !options->proc.allow_unused && !options->proc.keep_unused))
+        return 122;
+    return findings->differences ? 120 : 0;
+}
+
 int box_exit_code(const struct box_options *options, const struct box_findings *findings)
 {
     int status = findings->wait_status;
@@ -342,6 +353,9 @@ int box_exit_code(const struct box_options *options, const struct box_findings *
     case BOX_EXITED:
         break;
     }
+    int proc = proc_exit_code(options, &findings->proc);
+    if (proc)
+        return proc;
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);
     if (WEXITSTATUS(status))

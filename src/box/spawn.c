@@ -14,6 +14,7 @@
 #include "box/loopback.h"
 #include "box/order.h"
 #include "box/settle.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -153,7 +154,7 @@ static char **guest_environment(const struct box_options *options)
 
     while (from[count])
         count++;
-    char **envp = mem_alloc((count + ARRAY_LENGTH(fixed) + 2) * sizeof *envp);
+    char **envp = mem_alloc((count + ARRAY_LENGTH(fixed) + 3) * sizeof *envp);
     for (size_t i = 0; i < count; i++) {
         bool replaced = strncmp(from[i], "VITRO_", 6) == 0;
         for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++) {
@@ -162,6 +163,9 @@ static char **guest_environment(const struct box_options *options)
         }
         if (!replaced)
             envp[used++] = (char *)from[i];
+        /* Recorded programs are found here if nowhere else; the same while they are recorded. */
+        if (options->proc.mode != PROC_OFF && strncmp(from[i], "PATH=", 5) == 0)
+            envp[used - 1] = mem_format("%s:%s", from[i], subs_programs_directory);
     }
     for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++)
         envp[used++] = (char *)fixed[j];

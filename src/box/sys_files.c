@@ -4,6 +4,7 @@
 #include "box/file_times.h"
 #include "box/policy.h"
 #include "box/special.h"
+#include "box/sub.h"
 #include "base/text.h"
 #include "base/when.h"
 #include <errno.h>
@@ -274,10 +275,7 @@ static void tidy_path(char *path)
     *to = '\0';
 }
 
-enum { FULL_PATH_MAX = 8300 };
-
-/* The absolute path that a call means, as the guest names it; false if it cannot be told. */
-static bool full_path(struct task *task, int directory, uint64_t address, char full[FULL_PATH_MAX])
+bool files_full_path(struct task *task, int directory, uint64_t address, char full[FULL_PATH_MAX])
 {
     char name[4096], base[64], where[4096];
 
@@ -305,12 +303,16 @@ static enum verdict open_path(struct box *box, struct task *task, int directory,
 {
     char full[FULL_PATH_MAX];
 
-    if (!full_path(task, directory, address, full))
+    if (!files_full_path(task, directory, address, full))
         return VERDICT_GO;
+    if (task->process->sub)
+        sub_io_opened(task, full);
     if (!writes(flags))
         return special_open(box, task, full, path_argument);
     if (vclock_held(&box->clock))
         file_times_touch(box->times, full);
+    if (task->process->sub)
+        sub_files_touch(box, task, full, false);
     return VERDICT_GO;
 }
 
@@ -319,8 +321,13 @@ void files_touch(struct box *box, struct task *task, int directory, uint64_t add
 {
     char full[FULL_PATH_MAX];
 
-    if (vclock_held(&box->clock) && full_path(task, directory, address, full))
+    if ((!vclock_held(&box->clock) && !task->process->sub) ||
+        !files_full_path(task, directory, address, full))
+        return;
+    if (vclock_held(&box->clock))
         file_times_touch(box->times, full);
+    if (task->process->sub)
+        sub_files_touch(box, task, full, false);
 }
 
 enum verdict sys_make(struct box *box, struct task *task)

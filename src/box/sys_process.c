@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_process: calls that make, signal and inspect processes. */
 #include "box/policy.h"
+#include "box/sub.h"
 #include <errno.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -9,7 +10,7 @@
 enum verdict sys_execve(struct box *box, struct task *task)
 {
     wait_end(box, task);
-    return VERDICT_GO;
+    return subs_exec(box, task);
 }
 
 enum verdict sys_execveat(struct box *box, struct task *task)

@@ -3,6 +3,7 @@
  * of spawns ("1.2" is the second process that "1" made), which is the same in every run, unlike
  * pids. */
 #include "box/box_internal.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include <assert.h>
@@ -75,6 +76,7 @@ struct process *process_add(struct box *box, struct process *parent, pid_t pid)
         process->vdso_ready = parent->vdso_ready;
         process->patches = parent->patches;
         process->watched = parent->watched;
+        subs_forked(process, parent);
         process->in_special_directory = parent->in_special_directory;
     }
     rng_stream(&process->random, box->options->seed, "random", process->path);
@@ -99,6 +101,7 @@ void process_release(struct box *box, struct process *process)
     if (box->first == process)
         box->first = NULL;
     timers_release(box, process);
+    subs_released(box, process);
     box->process_count--;
     free(process->path);
     free(process->program);

@@ -46,7 +46,7 @@ static int read_choice(const struct cli_args *args, const char *name, const char
 
 static int read_allow(const struct cli_args *args, struct box_options *ret, struct err *err)
 {
-    static const char *const words[] = {"leak", "orphan"};
+    static const char *const words[] = {"leak", "miss", "orphan", "unused"};
     const char *const *values;
     size_t count = cli_values(args, "allow", &values);
 
@@ -55,6 +55,10 @@ static int read_allow(const struct cli_args *args, struct box_options *ret, stru
             ret->allow_leak = true;
         } else if (strcmp(values[i], "orphan") == 0) {
             ret->allow_orphan = true;
+        } else if (strcmp(values[i], "miss") == 0) {
+            ret->proc.allow_miss = true;
+        } else if (strcmp(values[i], "unused") == 0) {
+            ret->proc.allow_unused = true;
         } else {
             const char *closest = text_closest(values[i], words, ARRAY_LENGTH(words));
             err_set(err, -EINVAL, "--allow '%s' is not known", values[i]);

@@ -29,7 +29,7 @@
         {"share-tmp", NULL, "show the machine's /tmp, as when the command names a file there", 0,  \
          false},                                                                                   \
     {                                                                                              \
-        "allow", "WHAT", "do not fail on a finding: leak, orphan", 0, true                         \
+        "allow", "WHAT", "do not fail on a finding: leak, orphan, miss, unused", 0, true           \
     }
 
 /* Fills `ret` from the arguments; `ret->argv` are the operands. -EINVAL with words. */

@@ -3,6 +3,7 @@
  * standard error, in one closing line and only as much before it as something is wrong. */
 #include "cli/box_cli.h"
 #include "cli/changes_cli.h"
+#include "cli/run_plan.h"
 #include "box/control.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -17,7 +18,12 @@
 
 static const struct cli_option options[] = {
     BOX_CLI_OPTIONS,
-    {"record", "DIR", "write a bundle with the tape of the run", 'r', false},
+    PROC_CLI_OPTIONS,
+    {"record", "DIR", "write a bundle with the tape of the run and its subprocesses", 'r', false},
+    {"proc", "MODE", "recordings: once, new, none, all, refresh, verify or off", 0, false},
+    {"cassette", "PATH", "a bundle or a tape that answers for subprocesses", 0, false},
+    {"process-record", "FILE", "write the calls of subprocesses as a plain JSON list", 0, false},
+    {"process-replay", "FILE", "play them from such a list", 0, false},
     {"record-in-ci", NULL, "record although CI is set", 0, false},
     {"name", "NAME", "a name for 'vitro clock' to reach the box by", 0, false},
     {"control", "PATH", "a control socket at this path instead of a name", 0, false},
@@ -75,6 +81,8 @@ static const char *outcome_word(const struct box_findings *findings, int code)
     }
     if (WIFSIGNALED(findings->wait_status))
         return "SIGNAL";
+    if (code == EXIT_UNMATCHED || (code == EXIT_DIVERGED && findings->proc.differences))
+        return code == EXIT_UNMATCHED ? "UNMATCHED" : "CHANGED";
     return code == 0 ? "ok" : code == 121 && !WEXITSTATUS(findings->wait_status) ? "LEAK" : "exit";
 }
 
@@ -97,6 +105,10 @@ static void add_closing(struct buf *buf, const struct box_findings *findings, in
         add_count(buf, findings->files_changed, "file changed", "files changed");
         buf_addf(buf, " (vitro diff%s%s)", bundle ? " " : "", bundle ? bundle : "");
     }
+    if (findings->proc.recorded)
+        add_count(buf, findings->proc.recorded, "recorded", "recorded");
+    if (findings->proc.played)
+        add_count(buf, findings->proc.played, "played", "played");
     add_count(buf, findings->leak_count, "leak", "leaks");
     buf_addf(buf, " \xc2\xb7 seed %llu\n", (unsigned long long)findings->seed);
 }
@@ -113,6 +125,7 @@ static void add_findings(struct buf *buf, const struct box_findings *findings,
     }
     if (findings->leak_count && !box->allow_leak)
         buf_adds(buf, "hint: --allow leak lets the run pass\n");
+    proc_cli_add(buf, &findings->proc, &box->proc);
     if (findings->outcome == BOX_DEADLOCK)
         buf_addf(buf, "vitro: every guest waits, and nothing is due:\n%s", findings->text);
     else if (findings->text[0])
@@ -129,15 +142,15 @@ static void add_json(struct buf *buf, const struct box_findings *findings, int c
                                                (json_int_t)findings->leaks[i].count, "process",
                                                findings->leaks[i].process));
     CLEANUP(json_free) json_t *all = json_pack(
-        "{s:i, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:O, s:s, s:s}", "exit_code",
-        code, "outcome", outcome_word(findings, code), "virtual_ns",
+        "{s:i, s:s, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:O, s:s, s:s, s:o}",
+        "exit_code", code, "outcome", outcome_word(findings, code), "virtual_ns",
         (json_int_t)findings->virtual_ns, "files_changed", (json_int_t)findings->files_changed,
         "files_outside", (json_int_t)findings->files_outside, "real_seconds",
         (double)findings->real_ns / 1e9, "jumps", (json_int_t)findings->jumps, "ticks",
         (json_int_t)findings->ticks, "stops", (json_int_t)findings->stops, "processes",
         (json_int_t)findings->processes, "orphans", (json_int_t)findings->orphans, "seed",
         (json_int_t)findings->seed, "leaks", leaks, "notes", findings->notes, "text",
-        findings->text);
+        findings->text, "subprocesses", proc_cli_json(&findings->proc));
     json_add_canonical(buf, all);
     buf_addc(buf, '\n');
 }
@@ -198,38 +211,39 @@ static int keep_changes(const struct cli_args *args, const struct box_options *b
 
 static int run(const struct cli_args *args)
 {
-    CLEANUP(box_cli_done) struct box_options box = {0};
+    CLEANUP(run_plan_done) struct run_plan plan = {0};
+    struct box_options *box = &plan.box;
     static struct box_findings findings;
     struct err err = {0};
     CLEANUP(buf_done) struct buf text = {0};
     CLEANUP(mem_free) char *named = NULL;
 
-    if (box_cli_read(args, &box, &err) < 0)
+    if (run_plan_read(args, &plan, &err) < 0)
         return cli_usage(&command_run, "%s", err.text);
-    box.record = cli_value(args, "record");
-    box.control = cli_value(args, "control");
-    if (!box.control && cli_value(args, "name"))
-        box.control = named = control_path(cli_value(args, "name"));
-    if (box.record && getenv("CI") && *getenv("CI") && !cli_flag(args, "record-in-ci"))
-        return cli_usage(&command_run, "recording is refused while CI is set\n"
-                                       "hint: --record-in-ci allows it");
+    box->control = cli_value(args, "control");
+    if (!box->control && cli_value(args, "name"))
+        box->control = named = control_path(cli_value(args, "name"));
     if (cli_value(args, "apply") && strcmp(cli_value(args, "apply"), "on-success") != 0)
         return cli_usage(&command_run, "--apply '%s' is not known\nhint: write --apply on-success",
                          cli_value(args, "apply"));
     struct terminal terminal = terminal_take();
-    box.foreground = terminal.fd >= 0;
-    int r = box_run(&box, &findings, &err);
+    box->foreground = terminal.fd >= 0;
+    int r = box_run(box, &findings, &err);
     terminal_give_back(&terminal);
     if (r < 0)
         return cli_fail(EXIT_TROUBLE, &err);
-    int code = box_exit_code(&box, &findings);
+    int code = box_exit_code(box, &findings);
+    if (run_plan_keep(args, &plan, code, &err) < 0)
+        return cli_fail(EXIT_TROUBLE, &err);
+    if (plan.target)
+        box->record = plan.target;
     if (cli_json(args)) {
         add_json(&text, &findings, code);
     } else {
-        add_findings(&text, &findings, &box);
+        add_findings(&text, &findings, box);
         if (!cli_flag(args, "quiet") || text.length)
-            add_closing(&text, &findings, code, box.record);
+            add_closing(&text, &findings, code, box->record);
     }
     (void)fputs(buf_text(&text), stderr);
-    return code ? code : keep_changes(args, &box, &findings);
+    return code ? code : keep_changes(args, box, &findings);
 }

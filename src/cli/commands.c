@@ -11,6 +11,7 @@ extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_fidelity;
 extern const struct command command_help;
+extern const struct command command_replay;
 extern const struct command command_run;
 extern const struct command command_sched_lanes;
 extern const struct command command_sched_show;
@@ -40,6 +41,7 @@ const struct command *const cli_commands[] = {
     &command_doctor,
     &command_fidelity,
     &command_help,
+    &command_replay,
     &command_run,
     &command_sched_lanes,
     &command_sched_show,

@@ -304,3 +304,10 @@ int store_directory(struct store *store, struct err *err)
 
     return r < 0 ? r : store->dirfd;
 }
+
+int store_make_directory(struct store *store, struct err *err)
+{
+    int r = open_directory(store, true, err);
+
+    return r < 0 ? r : store->dirfd;
+}

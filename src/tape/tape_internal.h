@@ -7,3 +7,4 @@ struct store;
 
 /* The fd of the store's directory (borrowed), or -ENOENT without a text when there is none. */
 int store_directory(struct store *store, struct err *err);
+int store_make_directory(struct store *store, struct err *err); /* the same; made if need be */

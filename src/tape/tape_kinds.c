@@ -15,6 +15,7 @@ const struct tape_kind_info tape_kinds[TAPE_UNKNOWN] = {
     [TAPE_DIR_LIST] = {"dir_list", "path", {"entries"}},
     [TAPE_PROCESS_SPAWN] = {"process_spawn", "program", {"args", "exit_code", "duration_ns"}},
     [TAPE_PROCESS_EXIT] = {"process_exit", NULL, {"exit_code", "signal"}},
+    [TAPE_SUBPROCESS] = {"subprocess", "program", {"args", "exit_code", "signal", "duration_ns"}},
     [TAPE_NET_RESOLVE] = {"net_resolve", "name", {"answer"}},
     [TAPE_NET_CONNECT] = {"net_connect", "host", {"port", "address"}},
     [TAPE_NET_DENIED] = {"net_denied", "host", {"port", "rule"}},

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/trace.h"
 #include "tape/json_scan.h"
+#include "tape/store_stream.h"
 #include "vitro/version.h"
 #include <assert.h>
 #include <errno.h>
@@ -400,4 +401,19 @@ int tape_data_payload(struct tape_data *data, struct tape_writer *writer, const 
     tape_data_raw(data, name, payload.text.data);
     tape_data_done(&payload);
     return 0;
+}
+
+int tape_writer_put_file(struct tape_writer *writer, int fd, struct hash *ret, struct err *err)
+{
+    return store_put_file(writer->store, fd, ret, err);
+}
+
+const struct secrets *tape_writer_secrets(const struct tape_writer *writer)
+{
+    return writer->secrets;
+}
+
+struct store *tape_writer_store(struct tape_writer *writer)
+{
+    return writer->store;
 }

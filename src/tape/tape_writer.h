@@ -82,3 +82,7 @@ int tape_data_payload(struct tape_data *data, struct tape_writer *writer, const 
 /* Puts bytes into the store of the tape, scrubbed; for members that hold only a hash. */
 int tape_writer_put(struct tape_writer *writer, const void *bytes, size_t length, struct hash *ret,
                     struct err *err);
+/* The same for what a file holds, as it is: whoever calls has hidden the secrets. */
+int tape_writer_put_file(struct tape_writer *writer, int fd, struct hash *ret, struct err *err);
+const struct secrets *tape_writer_secrets(const struct tape_writer *writer); /* borrowed */
+struct store *tape_writer_store(struct tape_writer *writer);                 /* borrowed */

@@ -74,7 +74,8 @@ test_that "shifted, scaled and real clocks run" '
 test_that "a recording is a bundle with a tape that reads" '
     run "$VITRO" run --record out -- sh -c "sleep 5; exit 3"; status_is 3
     run "$VITRO" tape verify out; status_is 0
-    run "$VITRO" tape show out; out_has "process_spawn"; out_has "clock_sleep"; out_has "exit_code=3"
+    run "$VITRO" tape show out; out_has "process_spawn"; out_has "subprocess"; out_has "exit_code=3"
+    run "$VITRO" run --record plain --proc off -- sh -c "sleep 5; exit 3"; run "$VITRO" tape show plain; out_has "clock_sleep"; out_lacks "subprocess"
     run "$VITRO" run --record out -- true; status_is 125; err_has "out"
     CI=1 run "$VITRO" run --record other -- true; status_is 2; err_has "CI"'
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* BUNDLE/run.json: what was typed, where, and with which environment. Secrets are hidden; `vitro
+ * replay` takes their values from the environment it finds. */
+#include "cli/run_plan.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "proc/recording.h"
+#include "tape/bundle.h"
+#include "tape/secrets.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RUN_FILE_VERSION = 1, RUN_FILE_MAX = 64 << 20 };
+
+/* Options that say how a run is seen, not what it does. */
+static const char *const left_out[] = {"record",   "record-in-ci",   "name",          "control",
+                                       "diff",     "apply",          "quiet",         "proc",
+                                       "cassette", "process-record", "process-replay"};
+
+static bool is_left_out(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LENGTH(left_out); i++)
+        if (strcmp(left_out[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void add_option(json_t *words, const struct cli_args *args, const struct cli_option *option)
+{
+    const char *const *values;
+
+    if (is_left_out(option->name))
+        return;
+    if (!option->value) {
+        if (cli_flag(args, option->name))
+            json_array_append_new(words, json_sprintf("--%s", option->name));
+        return;
+    }
+    size_t count = cli_values(args, option->name, &values);
+    for (size_t i = 0; i < count; i++) {
+        json_array_append_new(words, json_sprintf("--%s", option->name));
+        json_array_append_new(words, json_string(values[i]));
+    }
+}
+
+static json_t *environment(void)
+{
+    CLEANUP(secrets_free) struct secrets *secrets = NULL;
+    struct err err;
+    json_t *list = json_array();
+
+    (void)secrets_new(&(struct secrets_options){0}, &secrets, &err);
+    for (char **at = environ; *at; at++) {
+        CLEANUP(buf_done) struct buf hidden = {0};
+        bool is_secret = secrets_scrub_bytes(secrets, *at, strlen(*at), &hidden);
+        const char *text = is_secret ? buf_text(&hidden) : *at;
+        if (text_is_utf8(text, strlen(text)))
+            json_array_append_new(list, json_string(text));
+    }
+    return list;
+}
+
+int run_file_write(const struct cli_args *args, const char *path, struct err *err)
+{
+    extern const struct command command_run;
+    CLEANUP(bundle_free) struct bundle *bundle = NULL;
+    CLEANUP(json_free) json_t *words = json_array();
+    CLEANUP(buf_done) struct buf text = {0};
+    CLEANUP(mem_free) char *directory = getcwd(NULL, 0);
+    const char *const *operands;
+    size_t count = cli_operands(args, &operands);
+
+    for (const struct cli_option *option = command_run.options; option->name; option++)
+        add_option(words, args, option);
+    json_array_append_new(words, json_string("--"));
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(words, json_string(operands[i])) < 0)
+            return 0; /* an argument that is not text: the run can be seen, but not repeated */
+    CLEANUP(json_free)
+    json_t *file = json_pack("{s:s, s:o, s:s, s:i, s:O}", "directory", directory ? directory : ".",
+                             "env", environment(), "format", "vitro-run", "version",
+                             RUN_FILE_VERSION, "words", words);
+    json_add_canonical(&text, file);
+    buf_addc(&text, '\n');
+    int r = bundle_open(path, &bundle, err);
+    if (r < 0)
+        return r;
+    CLEANUP(mem_free) char *name = bundle_path(bundle, "run.json");
+    r = file_write(name, text.data, text.length, err);
+    return r < 0 ? r : bundle_add(bundle, "run.json", "run", err);
+}
+
+static char **read_list(const json_t *list)
+{
+    size_t count = json_array_size(list);
+    char **texts = mem_alloc((count + 1) * sizeof *texts);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        texts[i] = mem_dup(text ? text : "");
+    }
+    return texts;
+}
+
+/* "NAME=<secret:...>" gets the value that the name has here. */
+static char **read_environment(const json_t *list)
+{
+    char **env = read_list(list);
+    size_t used = 0;
+
+    for (size_t i = 0; env[i]; i++) {
+        size_t length = strcspn(env[i], "=");
+        CLEANUP(mem_free) char *name = mem_dupn(env[i], length);
+        const char *now = strstr(env[i] + length, "<secret:") ? getenv(name) : NULL;
+        char *kept = take_ptr(&env[i]);
+        if (now) {
+            free(kept);
+            kept = mem_format("%s=%s", name, now);
+        }
+        env[used++] = kept;
+    }
+    env[used] = NULL;
+    return env;
+}
+
+int run_file_read(const char *bundle, struct run_file *ret, struct err *err)
+{
+    CLEANUP(mem_free) char *path = mem_format("%s/run.json", bundle);
+    CLEANUP(buf_done) struct buf text = {0};
+    CLEANUP(json_free) json_t *file = NULL;
+
+    if (!file_exists(path)) {
+        err_set(err, -ENOENT, "'%s' holds no recorded run (no run.json)", bundle);
+        return err_hint(err, "record one with 'vitro run --record DIR -- PROGRAM'");
+    }
+    int r = file_read(path, RUN_FILE_MAX, &text, err);
+    if (r == 0)
+        r = json_parse(buf_text(&text), text.length, path, &file, err);
+    if (r < 0)
+        return r;
+    const char *format = json_string_value(json_object_get(file, "format"));
+    json_int_t version = json_integer_value(json_object_get(file, "version"));
+    const json_t *words = json_object_get(file, "words");
+    if (!format || strcmp(format, "vitro-run") != 0 || !json_array_size(words) ||
+        !json_is_string(json_object_get(file, "directory")))
+        return err_set(err, -EBADMSG, "%s: not the command line of a recorded run", path);
+    if (version > RUN_FILE_VERSION)
+        return err_set(err, -EPROTO, "%s: version %lld, but this vitro reads up to %d", path,
+                       (long long)version, RUN_FILE_VERSION);
+    ret->words = read_list(words);
+    ret->env = read_environment(json_object_get(file, "env"));
+    ret->directory = mem_dup(json_string_value(json_object_get(file, "directory")));
+    return 0;
+}
+
+void run_file_done(struct run_file *file)
+{
+    strings_free(file->words);
+    strings_free(file->env);
+    free(file->directory);
+    *file = (struct run_file){0};
+}
