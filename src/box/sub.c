@@ -374,8 +374,8 @@ static bool digest_of(struct box *box, const char *program, struct hash *ret)
     struct stat st;
     CLEANUP(fd_close) int fd = (int)syscall(SYS_openat2, box->root_fd, program, &how, sizeof how);
 
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+        return false; /* empty: hidden */
     int64_t mtime = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
     for (size_t i = 0; i < subs->digest_count; i++)
         if (subs->digests[i].device == st.st_dev && subs->digests[i].inode == st.st_ino &&
@@ -538,6 +538,33 @@ static void still_running(struct box *box, struct sub *sub)
     recording_add_event(recording, recording->duration_ns, RECORDING_EXIT, 0);
 }
 
+/* A new recording takes the place of an old one of the same call. */
+static void supersede(struct box *box, const struct recording *recording)
+{
+    struct hash_text digest;
+    struct call call = recording_call(recording, &digest);
+    size_t id;
+
+    if (cassette_find(box->subs->cassette, &call, &id, 1))
+        cassette_use(box->subs->cassette, id);
+}
+
+/* Recordings that nobody asked for, of a cassette that is only added to. */
+static void keep_unused(struct box *box)
+{
+    struct cassette *cassette = box->subs->cassette;
+
+    for (size_t i = 0; i < cassette_count(cassette); i++) {
+        struct cassette_entry *entry = cassette_entry(cassette, i);
+        CLEANUP(recording_done) struct recording recording = {0};
+        struct err err = {0};
+        if (entry->used || cassette_recording(cassette, i, &recording, &err) < 0)
+            continue;
+        sub_play_copy(box, &recording, entry->store);
+        tape_subprocess(box, "", entry->data, entry->host);
+    }
+}
+
 static void finish_recorded(struct box *box, struct sub *sub)
 {
     CLEANUP(buf_done) struct buf data = {0};
@@ -556,6 +583,8 @@ static void finish_recorded(struct box *box, struct sub *sub)
     box->findings->proc.recorded++;
     if (options_of(box)->mode == PROC_VERIFY)
         sub_compare(box, sub);
+    else if (options_of(box)->mode == PROC_RECORD)
+        supersede(box, &sub->recording);
     recording_add_data(&sub->recording, &data);
     recording_add_host(&sub->recording, &host);
     tape_subprocess(box, sub->path, buf_text(&data), buf_text(&host));
@@ -619,6 +648,8 @@ int subs_close(struct box *box, struct err *err)
     if (!subs)
         return 0;
     sub_report_end(box);
+    if (options_of(box)->keep_unused && box->tape)
+        keep_unused(box);
     cassette_free(subs->cassette);
     free(subs->worktree);
     free(subs->directory);

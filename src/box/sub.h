@@ -87,6 +87,7 @@ void sub_files_free(struct sub_files *files);
 /* sub_play.c */
 int sub_play_begin(struct box *box, struct task *task, struct sub *sub);
 void sub_play_more(struct box *box, struct task *task, struct sub *sub);
+void sub_play_copy(struct box *box, const struct recording *recording, struct store *from);
 void sub_play_keep(struct box *box, struct sub *sub); /* its contents, for the new bundle */
 void sub_play_free(struct sub_play *play);
 void sub_play_choose(struct sub *sub, const size_t *ids, size_t count);

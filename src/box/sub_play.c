@@ -583,19 +583,23 @@ void sub_play_more(struct box *box, struct task *task, struct sub *sub)
     (void)fill(box, task, sub);
 }
 
-void sub_play_keep(struct box *box, struct sub *sub)
+void sub_play_copy(struct box *box, const struct recording *recording, struct store *from)
 {
     struct store *to = tape_writer_store(box_tape_writer(box));
-    const struct recording *recording = &sub->recording;
     struct err err = {0};
     int r = 0;
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; r == 0 && i < 3; i++)
         if (recording->streams[i].length && !recording->streams[i].text)
-            r |= store_copy(sub->play->store, to, &recording->streams[i].hash, &err);
-    for (size_t i = 0; i < recording->file_count; i++)
+            r = store_copy(from, to, &recording->streams[i].hash, &err);
+    for (size_t i = 0; r == 0 && i < recording->file_count; i++)
         if (recording->files[i].type == RECORDING_FILE)
-            r |= store_copy(sub->play->store, to, &recording->files[i].hash, &err);
+            r = store_copy(from, to, &recording->files[i].hash, &err);
     if (r < 0)
         sub_trouble(box, "keep what %s did: %s", recording->program, err.text);
+}
+
+void sub_play_keep(struct box *box, struct sub *sub)
+{
+    sub_play_copy(box, &sub->recording, sub->play->store);
 }

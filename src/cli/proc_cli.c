@@ -63,10 +63,10 @@ int proc_cli_read(const struct cli_args *args, struct proc_options *ret, struct 
     size_t miss = 0, order = 0;
     const char *fields = cli_value(args, "match"), *age = cli_value(args, "max-age");
     const char *const *names;
-    size_t name_count = cli_values(args, "match-env", &names);
 
     keep->only = read_names(args, "tape-only");
     keep->except = read_names(args, "tape-except");
+    size_t name_count = cli_values(args, "match-env", &names); /* good until the next question */
     keep->env_names = mem_alloc((name_count + 1) * sizeof *keep->env_names);
     memcpy(keep->env_names, names, name_count * sizeof *names);
     int r = fields ? call_fields_parse(fields, &ret->view.fields, err) : 0;
