@@ -274,6 +274,15 @@ static bool is_call_entry(const struct task *task)
            info.op == PTRACE_SYSCALL_INFO_ENTRY;
 }
 
+/* Behind a call whose wait was to end: this stop took the place of the one that was asked for. */
+static void call_returned(struct box *box, struct task *task)
+{
+    if (task->on_exit)
+        task->on_exit(box, task);
+    if (task->wait.expiring)
+        wait_settle(box, task);
+}
+
 static void on_syscall_stop(struct box *box, struct task *task)
 {
     struct process *process = task->process;
@@ -283,8 +292,9 @@ static void on_syscall_stop(struct box *box, struct task *task)
             socket_call(box, task);
         if (process->tapped)
             sub_io_tapped(box, task);
-    } else if (task->on_exit)
-        task->on_exit(box, task);
+    } else {
+        call_returned(box, task);
+    }
     if (!box->over)
         task_resume(box, task, 0);
 }
@@ -462,6 +472,8 @@ static bool idle_step(struct box *box)
         return settle_idle(box, next);
     if (box->clock.mode == BOX_CLOCK_MANUAL && (!next || next->due_ns > vclock_now(&box->clock)))
         return control_idle(box, next);
+    if ((!next || next->due_ns > vclock_now(&box->clock)) && outside_pending(box, next))
+        return false;
     if (!next) {
         if (report_waits_outside(box))
             return false;
@@ -473,7 +485,6 @@ static bool idle_step(struct box *box)
     if (next->due_ns > vclock_now(&box->clock))
         box->clock.jumps++;
     box_move_clock(box, next->due_ns);
-    subs_woke(box, next);
     next->fire(box, next);
     return true;
 }

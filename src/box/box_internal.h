@@ -187,6 +187,7 @@ struct box {
     struct settle *settle;   /* settle.c; NULL without a terminal */
     int terminal_fd;         /* its slave, in init and the program's process only */
     struct subs *subs;       /* sub.c; NULL without cassettes */
+    uint64_t outside_since_ns, outside_steps; /* outside.c */
 };
 
 /* box.c: the loop. */
@@ -339,6 +340,9 @@ void tape_subprocess(struct box *box, const char *process, const char *data, con
 struct tape_writer *box_tape_writer(struct box *box); /* NULL without --record */
 void box_tape_moved(struct box *box);                 /* the clock is about to move */
 int box_tape_close(struct box *box, struct err *err);
+
+/* outside.c: all are idle, but somebody outside may answer before `next` (or at all). */
+bool outside_pending(struct box *box, const struct deadline *next);
 
 /* report.c */
 void report_blocked(struct box *box, struct buf *buf);

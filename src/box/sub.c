@@ -519,11 +519,10 @@ void subs_signal(struct box *box, struct task *task, int signal)
     sub->recording.awaits_signal = !own && info.si_signo != SIGPIPE;
 }
 
-void subs_woke(struct box *box, struct deadline *deadline)
+void subs_woke(struct box *box, const struct task *task)
 {
-    if (!box->subs || deadline->fire != wait_fire)
-        return;
-    struct sub *sub = wait_task(deadline)->process->sub;
+    struct sub *sub = task->process->sub;
+
     if (sub && sub->how == SUB_RECORDED)
         recording_add_event(&sub->recording, offset_of(box, sub), RECORDING_WAKE, 0);
 }

@@ -65,7 +65,7 @@ enum sub_exec subs_exec_done(struct box *box, struct task *task);
 void subs_forked(struct process *child, struct process *parent);
 void subs_ended(struct box *box, struct process *process, int status);
 void subs_released(struct box *box, struct process *process);
-void subs_woke(struct box *box, struct deadline *deadline);
+void subs_woke(struct box *box, const struct task *task);         /* a wait of its own is over */
 void subs_signal(struct box *box, struct task *task, int signal); /* at its delivery stop */
 bool subs_stub_call(struct box *box, struct task *task);          /* STUB_CALL; true: it was ours */
 bool subs_on_tape(const struct process *process, enum tape_kind kind);

@@ -53,6 +53,13 @@ static bool is_input(const struct task *task, const struct sub *sub, int fd)
     return stat_fd(task, fd, &st) && is_stream(&sub->streams[0], &st);
 }
 
+static bool is_null(const struct task *task, int fd)
+{
+    struct stat st;
+
+    return stat_fd(task, fd, &st) && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+}
+
 static struct sub *recorded(const struct task *task)
 {
     struct sub *sub = task->process->sub;
@@ -203,7 +210,8 @@ enum verdict sys_stream_copy(struct box *box, struct task *task)
     int fd = (int)regs->rdi;
 
     (void)box;
-    if (!sub || task->process->tapped || (!is_input(task, sub, fd) && !output_of(task, sub, fd)))
+    if (!sub || task->process->tapped || (!is_input(task, sub, fd) && !output_of(task, sub, fd)) ||
+        is_null(task, fd))
         return VERDICT_GO;
     switch ((long)regs->orig_rax) {
     case SYS_fcntl:
@@ -276,7 +284,8 @@ static bool has_another(const struct task *task, const struct sub *sub)
         return false;
     for (struct dirent *entry; !found && (entry = readdir(listing));) {
         int fd = (int)strtol(entry->d_name, NULL, 10);
-        found = fd > 2 && (output_of(task, sub, fd) || is_input(task, sub, fd));
+        found =
+            fd > 2 && (output_of(task, sub, fd) || is_input(task, sub, fd)) && !is_null(task, fd);
     }
     (void)closedir(listing);
     return found;

@@ -12,6 +12,7 @@
  *   The deadline passes. A parked task gets its result and goes on. A task in the kernel is
  *     interrupted, and the restart code it comes out with is replaced by the result. */
 #include "box/box_internal.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/when.h"
@@ -52,6 +53,7 @@ void wait_fire(struct box *box, struct deadline *deadline)
     struct task *task = wait_task(deadline);
 
     deadline_disarm(&box->deadlines, deadline);
+    subs_woke(box, task);
     if (task->state == TASK_PARKED) {
         trace(TRACE_CLOCK, "%d: parked wait is over", task->tid);
         task_skip(task, task->wait.timed_out);

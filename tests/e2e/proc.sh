@@ -140,6 +140,18 @@ PY
 42
 0"'
 
+test_that "a wait whose time comes ends in a process that has its streams twice" '
+    cat >wait.py <<PY
+import os, select
+r, w = os.pipe(); p = select.poll(); p.register(r)
+print(p.poll(200), flush=True); os.write(os.dup(1), b"by another number\n")
+PY
+    echo "exec 5>&1; /usr/bin/python3 wait.py" >job.sh
+    run "$VITRO" run --record out -- sh job.sh; status_is 0; out_is "[]
+by another number"
+    run "$VITRO" replay --hide /usr/bin/python3 out; status_is 0; out_is "[]
+by another number"'
+
 test_that "modes: once, none, new, all, refresh, verify" '
     echo "date +%Y" >job.sh
     run "$VITRO" run --record c --proc none -- sh job.sh; status_is 2; err_has "there is none at"
