@@ -18,6 +18,7 @@
 static const struct cli_option options[] = {
     {"filter", "TEXT", "only scenarios whose name contains this", 'k', false},
     {"tag", "TAG", "only scenarios with this tag; -TAG: without", 't', true},
+    {"set", "NAME=VALUE", "a variable of all scenarios", 0, true},
     {"jobs", "N", "scenarios at once (default: one for each CPU)", 'j', false},
     {"shuffle", "SEED", "in an order of chance, the same for the same seed", 0, false},
     {"seed", "N", "the seed of boxes whose scenario names none (default 1)", 's', false},
@@ -299,9 +300,21 @@ static int with_files(const struct cli_args *args, struct script_options *script
     return code;
 }
 
+static const char **keep_list(const struct cli_args *args, const char *name)
+{
+    const char *const *given;
+    size_t count = cli_values(args, name, &given);
+    const char **list = mem_alloc((count + 1) * sizeof *list);
+
+    if (count)
+        memcpy(list, given, count * sizeof *list);
+    return list;
+}
+
 static int test(const struct cli_args *args)
 {
     static const char *names[ARRAY_LENGTH(axis_options)];
+    const char *const *given;
     uint64_t jobs = 0, repeat = 0, retries = 0;
     enum script_format format;
     struct err err = {0};
@@ -324,11 +337,13 @@ static int test(const struct cli_args *args)
         .today_ns = wall_now_ns(),
         .stamp = stamp,
     };
-    const char *const *given;
-    size_t count = cli_values(args, "tag", &given);
-    CLEANUP(mem_free) const char **tags = mem_alloc((count + 1) * sizeof *tags);
-    memcpy(tags, given, count * sizeof *tags);
+    CLEANUP(mem_free) const char **tags = keep_list(args, "tag");
+    CLEANUP(mem_free) const char **variables = keep_list(args, "set");
     script.tags = tags;
+    script.variables = variables;
+    for (given = variables; *given; given++)
+        if (!strchr(*given, '=') || **given == '=')
+            return cli_usage(&command_test, "--set '%s' is not NAME=VALUE", *given);
     if ((code = read_count(args, "jobs", 64, &jobs)) ||
         (code = read_count(args, "repeat", 1000000, &repeat)) ||
         (code = read_count(args, "retries", 100, &retries)) ||

@@ -225,15 +225,16 @@ int sandbox_close(struct sandbox *sandbox, struct sandbox_leaks *ret, struct err
     if (sandbox->root && sandbox->lock_fd >= 0) {
         if (sandbox->tmux_asked)
             (void)sandbox_kill_server(sandbox->socket);
-        if (ret) {
+        bool quiet = sandbox->only_boxes && !sandbox->tmux_asked;
+        if (ret && !quiet) {
             struct sandbox_process *found;
 
-            ret->count = sandbox_find(sandbox->root, &found);
+            ret->count = sandbox_find_lasting(sandbox->root, &found);
             for (size_t i = 0; i < ret->count; i++)
                 buf_addf(&ret->text, "%s\n", found[i].command);
             sandbox_found_free(found, ret->count);
         }
-        r = sandbox_reap(sandbox->root, err);
+        r = quiet ? dir_remove_all(sandbox->root, err) : sandbox_reap(sandbox->root, err);
         if (r == 0) {
             CLEANUP(mem_free) char *lock = mem_format("%s.lock", sandbox->root);
             (void)unlink(lock);

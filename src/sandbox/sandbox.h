@@ -40,6 +40,7 @@ struct sandbox {
     uint64_t quota_bytes;
     int lock_fd;
     bool tmux_asked; /* the socket was handed out: there may be a server */
+    bool only_boxes; /* the caller's promise: whatever ran here ran in boxes, and is gone */
     void *plan;      /* what the shims will answer: json_t *, shim.c */
     bool plan_dirty; /* not written yet */
 };

@@ -22,6 +22,9 @@ struct sandbox_process {
     char command[128]; /* its arguments, for people */
 };
 size_t sandbox_find(const char *root, struct sandbox_process **ret);
+/* The same, of those that do not end by themselves within a moment: a pane whose server is gone, a
+ * child that is just leaving. */
+size_t sandbox_find_lasting(const char *root, struct sandbox_process **ret);
 void sandbox_found_free(struct sandbox_process *found, size_t count);
 /* Kills what is found until nothing is; false when something would not die within the ceiling. */
 bool sandbox_kill_all(const char *root);

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROC_FILE_MAX = 4 << 20, END_SECONDS = 10 };
+enum { PROC_FILE_MAX = 4 << 20, GRACE_SECONDS = 2, END_SECONDS = 10 };
 
 static int pidfd_of(pid_t pid)
 {
@@ -103,6 +103,21 @@ static bool await_end(int fd, uint64_t deadline_ns)
         return false;
     (void)waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
     return true;
+}
+
+size_t sandbox_find_lasting(const char *root, struct sandbox_process **ret)
+{
+    uint64_t deadline_ns = wall_monotonic_ns() + GRACE_SECONDS * NS_PER_SEC;
+    struct sandbox_process *found;
+    size_t count = sandbox_find(root, &found), kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (await_end(found[i].fd, deadline_ns))
+            fd_close(found[i].fd);
+        else
+            found[kept++] = found[i];
+    *ret = found;
+    return kept;
 }
 
 bool sandbox_kill_all(const char *root)

@@ -67,7 +67,7 @@ static int unknown_word(struct words *w, unsigned where, const struct script_opt
         return err_hint(w->err, "did you mean '%s'?", closest);
     const struct play_word *elsewhere = name ? find_word(name, ~0u) : NULL;
     return elsewhere ? err_hint(w->err, "'%s' stands %s", name, place_name(elsewhere->where))
-                     : err_hint(w->err, "vitro help words lists them");
+                     : err_hint(w->err, "vitro test --words lists them");
 }
 
 static int check_line(const struct vt_line *line, unsigned where,
@@ -107,6 +107,13 @@ int play_check(const struct vt_line *lines, size_t count, unsigned where,
     return 0;
 }
 
+/* For the story of a failure: what went well before it. */
+static void note_step(struct play *play, const struct vt_line *line)
+{
+    play->steps = mem_grow(play->steps, (play->step_count + 1) * sizeof *play->steps);
+    play->steps[play->step_count++] = (struct play_step){.line = line, .depth = play->depth};
+}
+
 int play_lines(struct play *play, const struct vt_line *lines, size_t count, unsigned where)
 {
     for (size_t i = 0; i < count; i++) {
@@ -121,7 +128,10 @@ int play_lines(struct play *play, const struct vt_line *lines, size_t count, uns
 
         if (!word || !word->verb)
             continue;
+        note_step(play, &lines[i]);
+        play->depth++;
         int r = word->verb(play, &w);
+        play->depth--;
         if (r < 0 && !play->failed_at)
             play->failed_at = &lines[i];
         if (r < 0 && !play->failure.length)

@@ -24,6 +24,11 @@ struct play_output { /* of the last exec or tmux */
     uint64_t virtual_ns;
 };
 
+struct play_step {
+    const struct vt_line *line;
+    unsigned depth;
+};
+
 struct play {
     const struct script_options *options;
     const struct script_case *which;
@@ -44,7 +49,12 @@ struct play {
     struct play_output output;
     struct buf failure; /* everything about it */
     const struct vt_line *failed_at;
-    bool sabotaging; /* what is set now stays */
+    bool sabotaging;         /* what is set now stays */
+    struct play_step *steps; /* owned; lines of this section that were played */
+    size_t step_count;
+    unsigned depth;          /* of the lines that play */
+    vitro_term *clients[16]; /* of tmux, until the scenario ends */
+    size_t client_count;
 };
 
 /* A verb reads its words and, unless `play` is NULL, does what they say. */
@@ -108,5 +118,5 @@ play_verb verb_shim, verb_reply, verb_expect, verb_else, verb_spy, verb_success,
     verb_no; /* verbs_shim.c */
 play_verb verb_run, verb_see, verb_not, verb_never, verb_ever, verb_type, verb_send, verb_eof,
     verb_resize, verb_signal, verb_settled, verb_advance, verb_screen, verb_cursor, verb_title,
-    verb_waits, verb_mark, verb_snapshot;    /* verbs_run.c */
-play_verb verb_tmux, verb_pane, verb_output; /* verbs_tmux.c */
+    verb_waits, verb_mark, verb_snapshot;                  /* verbs_run.c */
+play_verb verb_tmux, verb_pane, verb_output, verb_clients; /* verbs_tmux.c */

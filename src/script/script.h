@@ -29,15 +29,16 @@ struct script_axes {
 
 struct script_options {
     struct script_axes axes;
-    const char *sandbox_base; /* NULL: the default */
-    const char *filter;       /* part of the name; NULL: all */
-    const char *const *tags;  /* any of these, or none of "-tag"; NULL-ended, may be NULL */
-    unsigned jobs;            /* 0: one for each CPU */
-    unsigned repeat;          /* 0: once */
-    unsigned retries;         /* more tries for what fails */
-    uint64_t shuffle;         /* a seed; 0: in the order of the files */
-    uint64_t seed;            /* of the boxes, where the scenario says none; 0: 1 */
-    bool update;              /* goldens are written */
+    const char *sandbox_base;     /* NULL: the default */
+    const char *filter;           /* part of the name; NULL: all */
+    const char *const *tags;      /* any of these, or none of "-tag"; NULL-ended, may be NULL */
+    const char *const *variables; /* NAME=VALUE of all scenarios; NULL-ended, may be NULL */
+    unsigned jobs;                /* 0: one for each CPU */
+    unsigned repeat;              /* 0: once */
+    unsigned retries;             /* more tries for what fails */
+    uint64_t shuffle;             /* a seed; 0: in the order of the files */
+    uint64_t seed;                /* of the boxes, where the scenario says none; 0: 1 */
+    bool update;                  /* goldens are written */
     bool no_sabotage;
     bool fail_fast;
     int64_t today_ns;  /* for quarantines; since 1970 */

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { STEPS_SHOWN = 8 };
+
 static void set_variables(struct play *play)
 {
     const struct script_case *which = play->which;
@@ -29,6 +31,11 @@ static void set_variables(struct play *play)
     play_set(play, "SHIMS", play->sandbox->bin, true);
     play_set(play, "TMPDIR", play->sandbox->tmp, true);
     play_set(play, "TMUX_SOCKET", play->sandbox->socket, true);
+    for (size_t i = 0; play->options->variables && play->options->variables[i]; i++) {
+        const char *pair = play->options->variables[i];
+        CLEANUP(mem_free) char *name = mem_dupn(pair, strcspn(pair, "="));
+        play_set(play, name, pair + strlen(name) + 1, false);
+    }
     if (!which->examples)
         return;
     const struct vt_line *head = &which->examples->lines[0];
@@ -97,6 +104,22 @@ static void add_indented(struct buf *ret, const char *text)
     }
 }
 
+/* The lines of the section that held, and the one that did not. */
+static void add_steps(struct buf *ret, const struct play *play)
+{
+    size_t at = play->step_count, from;
+
+    while (at && play->steps[at - 1].line != play->failed_at)
+        at--;
+    from = at > STEPS_SHOWN ? at - STEPS_SHOWN : 0;
+    for (size_t i = from; i < at; i++) {
+        CLEANUP(buf_done) struct buf line = {0};
+        words_show(play->steps[i].line, &line);
+        buf_addf(ret, "    %s %*s%s\n", i + 1 < at ? "  " : "=>", 2 * (int)play->steps[i].depth, "",
+                 buf_text(&line));
+    }
+}
+
 /* Place, the line as it stands there, and everything that was found. */
 static void tell_failure(struct play *play, struct script_result *ret)
 {
@@ -110,6 +133,8 @@ static void tell_failure(struct play *play, struct script_result *ret)
         buf_addf(&all, "%s:%u: ", line->path, line->line);
         words_show(line, &all);
         buf_addc(&all, '\n');
+        if (play->step_count > 1)
+            add_steps(&all, play);
     }
     add_indented(&all, text);
     if (play->now_ns != INT64_MIN) {
@@ -167,6 +192,7 @@ static void play_done(struct play *play)
     }
     free(play->variables);
     free(play->axes);
+    free(play->steps);
     free(play->term);
     buf_done(&play->output.out);
     buf_done(&play->output.error);
@@ -204,6 +230,7 @@ static int play_once(const struct script_case *which, const struct script_option
         ret->text = mem_format("make a sandbox: %s\n", err.text);
         return r;
     }
+    play.sandbox->only_boxes = true; /* until a verb starts something outside of one */
     set_variables(&play);
     r = play_all(&play, sabotage, &err);
     if (r < 0 && !play.failure.length)
@@ -211,6 +238,8 @@ static int play_once(const struct script_case *which, const struct script_option
     ret->virtual_ns = play.virtual_ns;
     if (r < 0)
         tell_failure(&play, ret);
+    for (size_t i = 0; i < play.client_count; i++)
+        vitro_term_close(play.clients[i]);
     if (sandbox_close(take_ptr(&play.sandbox), &leaks, &err) < 0 && r == 0) {
         ret->status = SCRIPT_FAILED;
         ret->text = mem_format("%s\n", err.text);

@@ -13,6 +13,8 @@ const struct play_word play_words[] = {
     {"capture", AT_EXEC | AT_TMUX, 0, verb_capture, "capture NAME /EXPRESSION/",
      "keeps the first group of a match in a variable"},
     {"chmod", AT_TOP | AT_SABOTAGE, 0, verb_chmod, "chmod MODE PATH", "changes a file's mode"},
+    {"clients", AT_TOP, 0, verb_clients, "clients TARGET COLSxROWS...",
+     "people who look at a session of tmux, until the scenario ends"},
     {"copy", AT_TOP | AT_SABOTAGE, 0, verb_copy, "copy FILE to PATH",
      "copies a file, from beside the scenario too, into the sandbox"},
     {"cursor", AT_RUN, 0, verb_cursor, "cursor at ROW,COL | cursor visible|hidden",

@@ -198,6 +198,7 @@ int verb_exec(struct play *play, struct words *w)
     exec.argv = argv;
     buf_clear(&play->output.error);
     play->output.virtual_ns = 0;
+    play->sandbox->only_boxes &= !play->plain;
     if ((r = shim_flush(play->sandbox, w->err)) == 0 &&
         (r = prepare(play, w->line, &exec, w->err)) == 0 &&
         (r = play->plain ? run_plain(play, &exec, w->err) : run_boxed(play, &exec, w->err)) == 0)

@@ -139,6 +139,7 @@ int verb_run(struct play *play, struct words *w)
     if (r < 0 || !play)
         return r;
     ((const char **)argv)[0] = play_program(play, argv[0]);
+    play->sandbox->only_boxes &= !play->plain;
     if ((r = shim_flush(play->sandbox, w->err)) < 0 ||
         (r = adjust_environment(play, &no_color, w->err)) < 0)
         return r;

@@ -152,9 +152,11 @@ int verb_section(struct play *play, struct words *w)
     const char *title;
     int r = words_text(w, "a title", &title);
 
-    if (r == 0 && play)
-        play->section = w->line->words[1].part_count ? w->line->words[1].parts[0].text : "";
-    return r;
+    if (r < 0 || !play)
+        return r;
+    play->section = w->line->words[1].part_count ? w->line->words[1].parts[0].text : "";
+    play->step_count = 0;
+    return 0;
 }
 
 /* What is not there was found before the scenario began: script_file.c skips it then. */

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -158,4 +159,42 @@ int verb_pane(struct play *play, struct words *w)
                      target, which ? "did not get rid of" : "did not show",
                      pattern.regex ? "/" : "\"", pattern.text, pattern.regex ? "/" : "\"",
                      buf_text(&framed));
+}
+
+/* clients TARGET COLSxROWS...: people who look at a session, until the scenario ends */
+int verb_clients(struct play *play, struct words *w)
+{
+    const char *target, *size;
+    int r = words_text(w, "a session, as deck", &target);
+
+    if (r == 0 && !words_next(w))
+        return words_wrong(w, "expected sizes, as 80x24 120x40");
+    while (r == 0 && words_next(w)) {
+        struct vitro_term_options options = {.plain = 1};
+        char more;
+        if ((r = words_text(w, "a size, as 80x24", &size)) < 0)
+            return r;
+        if (sscanf(size, "%ux%u%c", &options.cols, &options.rows, &more) != 2 || !options.cols ||
+            !options.rows || options.cols > 1000 || options.rows > 1000) {
+            w->at--;
+            return words_wrong(w, "expected a size, as 80x24, found %s", size);
+        }
+        if (!play)
+            continue;
+        if (play->client_count == ARRAY_LENGTH(play->clients))
+            return play_fail(play, "more than %zu clients", ARRAY_LENGTH(play->clients));
+        options.box.argv = (const char *const[]){
+            "tmux", "-S", sandbox_tmux_socket(play->sandbox), "attach-session", "-t", target, NULL};
+        options.box.envp = (const char *const *)play->sandbox->env;
+        options.box.directory = play->sandbox->work;
+        vitro_term *client = vitro_term_open(&options, (struct vitro_box_error *)w->err);
+        if (!client)
+            return w->err->code;
+        play->clients[play->client_count++] = client;
+        /* tmux draws its status line when the client is in. */
+        if (vitro_term_see(client, &(struct vitro_term_look){.alternate = 1}, NULL) < 0)
+            return play_fail(play, "tmux took no client of %s: %s", size,
+                             vitro_term_failure(client)->text);
+    }
+    return r;
 }

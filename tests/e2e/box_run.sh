@@ -1,44 +1,5 @@
-# vitro run: status, bad input, budgets, what cannot be done inside, nothing left behind.
+# vitro run: what cannot be done inside, clocks that run or are moved, nothing left behind. More in tests/vt/run.vt.
 . "$TOP/tests/lib/tap.sh"
-
-test_that "the program's status passes through" '
-    run "$VITRO" run -- sh -c "exit 7"; status_is 7
-    run "$VITRO" run -- sh -c "kill -TERM \$\$"; status_is 143
-    run "$VITRO" run -q -- true; status_is 0; [ ! -s "$RUN/err" ] || fail "quiet is not quiet"'
-
-test_that "a program that is not there is 127, one that cannot run is 126" '
-    run "$VITRO" run -- no-such-program; status_is 127; err_has "start '"'no-such-program'"': no such program in PATH"
-    run "$VITRO" run -- ./none; status_is 127
-    echo x >plain; run "$VITRO" run -- ./plain; status_is 126; err_has "Permission denied"
-    printf "\001\002garbage" >garbage; chmod +x garbage; run "$VITRO" run -- ./garbage
-    status_is 126; err_has "Exec format error"
-    run "$VITRO" run -- /; status_is 126'
-
-test_that "options that make no sense are named with the right form" '
-    run "$VITRO" run --clock 2026-13-01 -- true; status_is 2; err_has "hint: write real, 2026-01-31T12:00:00Z"
-    run "$VITRO" run --clok real -- true; status_is 2; err_has "did you mean --clock?"
-    run "$VITRO" run --net maybe -- true; status_is 2; err_has "--net deny or --net real"
-    run "$VITRO" run --timeout 5 -- true; status_is 2; err_has "a number and a unit"
-    run "$VITRO" run --allow leek -- true; status_is 2; err_has "write --allow leak"
-    run "$VITRO" run; status_is 2; err_has "needs"
-    run "$VITRO" run -- ""; status_is 2; err_has "empty"'
-
-test_that "budgets end the box with 124 and say which" '
-    run "$VITRO" run --max-time 1h -- sh -c "while :; do sleep 60; done"; status_is 124; err_has "--max-time"
-    run "$VITRO" run --max-steps 500 -- sh -c "while :; do sleep 1; done"; status_is 124; err_has "--max-steps"
-    run "$VITRO" run --timeout 1s -- sh -c "while :; do :; done"; status_is 124; err_has "--timeout"; err_has "1 (sh): runs"
-    run "$VITRO" run --max-procs 50 -- sh -c "f() { f | f & }; f"; status_is 124; err_has "--max-procs"'
-
-test_that "a deadlock is 123 and names who waits for whom" '
-    run "$VITRO" run -- "$GUESTS/deadlock"; status_is 123
-    err_has "1 (deadlock): waits in futex"; err_has "held by 1/2 (deadlock)"
-    mkfifo fifo
-    run "$VITRO" run -- sh -c "cat fifo"; status_is 123; err_has "waits in"'
-
-test_that "what outlives the program is an orphan, and fails the run" '
-    run "$VITRO" run -- sh -c "sleep 100 & echo done"; status_is 121
-    err_has "process/orphan"; err_has "1.1 (sleep)"; out_is done
-    run "$VITRO" run --allow orphan -- sh -c "sleep 100 & echo done"; status_is 0'
 
 test_that "a box in a box and a tracer in a box are refused in words" '
     # Under sanitizers the inner one would look for leaks at its end, with ptrace.
@@ -70,19 +31,6 @@ test_that "shifted, scaled and real clocks run" '
     run "$VITRO" run --clock x1000 -- sh -c "a=\$(date +%s); sleep 100; b=\$(date +%s); [ \$((b-a)) -ge 100 ] && echo scaled"
     status_is 0; out_is scaled
     run "$VITRO" run --clock real -- sh -c "exit 3"; status_is 3'
-
-test_that "a recording is a bundle with a tape that reads" '
-    run "$VITRO" run --record out -- sh -c "sleep 5; exit 3"; status_is 3
-    run "$VITRO" tape verify out; status_is 0
-    run "$VITRO" tape show out; out_has "process_spawn"; out_has "subprocess"; out_has "exit_code=3"
-    run "$VITRO" run --record plain --proc off -- sh -c "sleep 5; exit 3"; run "$VITRO" tape show plain; out_has "clock_sleep"; out_lacks "subprocess"
-    run "$VITRO" run --record out -- true; status_is 125; err_has "out"
-    CI=1 run "$VITRO" run --record other -- true; status_is 2; err_has "CI"'
-
-test_that "--json tells all of it to programs" '
-    need jq
-    run "$VITRO" run --json -- sleep 3600; status_is 0
-    [ "$(jq -c "[.exit_code, .virtual_ns, .outcome]" "$RUN/err")" = "[0,3600000000000,\"ok\"]" ] || fail json'
 
 test_that "a manual clock moves by command, from deadline to deadline" '
     "$VITRO" run --clock 2026-01-01,manual --control "$PWD/box" -- sh -c "sleep 10; date; sleep 10; date" >"$RUN/guest" 2>&1 &

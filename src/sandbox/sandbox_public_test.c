@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "vitro/sandbox.h"
+#include "lib/check.h"
+#include <errno.h>
+#include <unistd.h>
+
+static vitro_sandbox *open_here(const char *name)
+{
+    struct vitro_box_error error = {0};
+    vitro_sandbox *s = vitro_sandbox_open(
+        &(struct vitro_sandbox_options){.name = name, .base = tmp_path("base")}, &error);
+
+    if (!s)
+        check_fail(__FILE__, __LINE__, "%s", error.text);
+    return s;
+}
+
+static const char *const *shell(const char *script)
+{
+    static const char *argv[] = {"sh", "-c", NULL, NULL};
+
+    argv[2] = script;
+    return argv;
+}
+
+TEST(the_go_harness_in_c)
+{
+    vitro_sandbox *s = open_here("harness");
+    struct vitro_box_error error = {0};
+    struct vitro_shim_call call;
+
+    CHECK_OK(vitro_shim_success(s, "gh", "https://example.test/1\n", &error), error);
+    vitro_term *t = vitro_sandbox_spawn(s, NULL,
+                                        shell("echo posted PUBLICLY; printf 'y/N '; read a; [ "
+                                              "\"$a\" = y ] && gh issue create -t 'a b'"),
+                                        &error);
+    if (!t) {
+        (void)vitro_sandbox_close(s, NULL);
+        SKIP(error.text);
+    }
+    CHECK_INT(vitro_term_expect_output_before(t, "posted PUBLICLY", "y/N", 0), 0);
+    CHECK_OK(vitro_shim_never_called(s, "gh", NULL, &error), error);
+    CHECK_INT(vitro_term_send_text(t, "y\n"), 0);
+    CHECK_INT(vitro_term_expect_exit(t, 0, 0), 0);
+    CHECK_HAS(vitro_term_output(t, NULL), "https://example.test/1");
+    vitro_term_close(t);
+    CHECK_OK(vitro_shim_called(s, "gh", (const char *const[]){"issue create", "a b", NULL}, &call,
+                               &error),
+             error);
+    CHECK_TEXT(call.argv[4], "a b");
+    CHECK_TEXT(call.cwd, vitro_sandbox_work(s));
+    CHECK_TRUE(call.input == NULL);
+    CHECK_INT(call.time_ns, INT64_C(1767225600000000000));
+    CHECK_INT(vitro_shim_never_called(s, "gh", (const char *const[]){"issue", NULL}, &error),
+              -EEXIST);
+    CHECK_HAS(error.text, "'gh' was called with \"issue\"\n  call 1  gh issue create -t 'a b'");
+    CHECK_INT(vitro_shim_called(s, "gh", (const char *const[]){"pr", NULL}, NULL, &error), -ENOENT);
+    CHECK_HAS(error.text, "'gh' was not called with \"pr\"\n  call 1");
+    CHECK_INT(vitro_shim_call(s, "gh", 1, &call, &error), -ENOENT);
+    CHECK_INT(vitro_shim_call_count(s, "gh", &error), 1);
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+}
+
+TEST(more_environment_replaces_the_sandboxs)
+{
+    vitro_sandbox *s = open_here("env");
+    struct vitro_box_error error = {0};
+
+    vitro_term *t = vitro_sandbox_spawn(s, (const char *const[]){"TERM=vt100", "X=1", NULL},
+                                        shell("echo $TERM $X $HOME"), &error);
+    if (!t) {
+        (void)vitro_sandbox_close(s, NULL);
+        SKIP(error.text);
+    }
+    CHECK_INT(vitro_term_expect_exit(t, 0, 0), 0);
+    CHECK_HAS(vitro_term_output(t, NULL), "vt100 1 ");
+    CHECK_HAS(vitro_term_output(t, NULL), vitro_sandbox_home(s));
+    vitro_term_close(t);
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+}
+
+/* A box without a terminal, for the tests below; its output is in `ret`. */
+static int run_boxed(vitro_sandbox *s, const char *script, struct buf *ret)
+{
+    struct vitro_box_options options = {.argv = shell(script), .capture_output = 1};
+    struct vitro_box_findings findings;
+    struct vitro_box_error error = {0};
+
+    CHECK_OK(vitro_sandbox_box(s, &options, &error), error);
+    vitro_box *box = vitro_box_spawn(&options, &error);
+    if (!box)
+        SKIP(error.text);
+    CHECK_OK(vitro_box_wait(box, &findings, &error), error);
+    buf_clear(ret);
+    buf_adds(ret, findings.output);
+    buf_adds(ret, findings.error_output);
+    int code = findings.exit_code;
+    vitro_box_free(box);
+    return code;
+}
+
+TEST(rules_in_c_answer_as_they_say)
+{
+    vitro_sandbox *s = open_here("rules");
+    struct vitro_box_error error = {0};
+    CLEANUP(buf_done) struct buf out = {0};
+
+    CHECK_OK(
+        vitro_shim_reply(s, "tool",
+                         &(struct vitro_shim_rule){
+                             .args = (const char *const[]){"add", "regex:^[0-9]+$", "...", NULL},
+                             .output = "added\n",
+                             .errors = "careful\n",
+                             .exit_code = 3,
+                             .delay_ns = 60000000000},
+                         &error),
+        error);
+    CHECK_OK(vitro_shim_reply(s, "tool",
+                              &(struct vitro_shim_rule){.args = (const char *const[]){"cat", NULL},
+                                                        .input = "contains:needle",
+                                                        .run = "cat"},
+                              &error),
+             error);
+    CHECK_OK(vitro_shim_reply(s, "sort", &(struct vitro_shim_rule){.pass = 1}, &error), error);
+    CHECK_INT(run_boxed(s,
+                        "date +%T; tool add 5 x; echo $?; date +%T; echo a needle | tool cat;"
+                        "printf 'b\\na\\n' | sort",
+                        &out),
+              0);
+    CHECK_TEXT(buf_text(&out), "00:00:00\nadded\n3\n00:01:00\na needle\na\nb\ncareful\n");
+    CHECK_INT(
+        vitro_shim_reply(s, "tool",
+                         &(struct vitro_shim_rule){.args = (const char *const[]){"regex:(", NULL}},
+                         &error),
+        -EINVAL);
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+}
+
+TEST(closing_tells_calls_without_an_answer_and_plans_that_were_not_met)
+{
+    vitro_sandbox *s = open_here("plans");
+    struct vitro_box_error error = {0};
+    CLEANUP(buf_done) struct buf out = {0};
+
+    CHECK_OK(vitro_shim_reply(s, "git",
+                              &(struct vitro_shim_rule){.args = (const char *const[]){"push", NULL},
+                                                        .planned = 1},
+                              &error),
+             error);
+    CHECK_INT(run_boxed(s, "git pull", &out), 122);
+    CHECK_INT(vitro_sandbox_close(s, &error), -EPROTO);
+    CHECK_HAS(error.text, "shim: git pull: no rule answers this call");
+    CHECK_HAS(error.text, "shim: git push: expected 1 call, got 0");
+}
+
+TEST(tmux_from_c)
+{
+    vitro_sandbox *s = open_here("tmux");
+    struct vitro_box_error error = {0};
+    CLEANUP(mem_free) char *out = NULL;
+
+    if (vitro_tmux_try(s, (const char *const[]){"-V", NULL}, NULL, &error) == -ENOENT) {
+        (void)vitro_sandbox_close(s, NULL);
+        SKIP("tmux is not installed");
+    }
+    CHECK_OK(
+        vitro_tmux(s, (const char *const[]){"new-session", "-d", "-s", "one", NULL}, NULL, &error),
+        error);
+    CHECK_OK(
+        vitro_tmux(s, (const char *const[]){"ls", "-F", "#{session_name}", NULL}, &out, &error),
+        error);
+    CHECK_TEXT(out, "one");
+    CHECK_INT(
+        vitro_tmux(s, (const char *const[]){"kill-session", "-t", "none", NULL}, NULL, &error),
+        -EPROTO);
+    CHECK_HAS(error.text, "tmux kill-session exited with 1: can't find session: none");
+    CHECK_HAS(vitro_tmux_socket(s), "/tmux/tmux.sock");
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+}
+
+TEST(a_null_sandbox_closes)
+{
+    CHECK_INT(vitro_sandbox_close(NULL, NULL), 0);
+}
