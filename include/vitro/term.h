@@ -49,7 +49,7 @@ struct vitro_term_options { /* zero is the default of each; box.argv has none */
     struct vitro_box_options box;
     const char *const *env; /* KEY=VALUE each, NULL behind the last; replaces what envp says */
     const char *term;       /* TERM; NULL: "xterm-256color" */
-    unsigned rows, cols;    /* set before the program starts; 0: 24, 80 */
+    unsigned rows, cols;    /* set before the program starts, at least 1 of 2; 0: 24, 80 */
     int plain;              /* no box: the real clock, files and network */
     uint64_t budget_ns;     /* virtual time that one wait may let pass; 0: 60 s */
     uint64_t ceiling_ns;    /* real time that one wait may take; 0: 30 s */

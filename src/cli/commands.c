@@ -28,6 +28,20 @@ extern const struct command command_tape_import;
 extern const struct command command_tape_push;
 extern const struct command command_tape_show;
 extern const struct command command_tape_verify;
+extern const struct command command_term_advance;
+extern const struct command command_term_cast;
+extern const struct command command_term_close;
+extern const struct command command_term_expect;
+extern const struct command command_term_list;
+extern const struct command command_term_open;
+extern const struct command command_term_output;
+extern const struct command command_term_play;
+extern const struct command command_term_resize;
+extern const struct command command_term_screen;
+extern const struct command command_term_send;
+extern const struct command command_term_settle;
+extern const struct command command_term_signal;
+extern const struct command command_term_svg;
 extern const struct command command_test;
 extern const struct command command_verify;
 
@@ -58,6 +72,20 @@ const struct command *const cli_commands[] = {
     &command_tape_push,
     &command_tape_show,
     &command_tape_verify,
+    &command_term_advance,
+    &command_term_cast,
+    &command_term_close,
+    &command_term_expect,
+    &command_term_list,
+    &command_term_open,
+    &command_term_output,
+    &command_term_play,
+    &command_term_resize,
+    &command_term_screen,
+    &command_term_send,
+    &command_term_settle,
+    &command_term_signal,
+    &command_term_svg,
     &command_test,
     &command_verify,
     NULL,

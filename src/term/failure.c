@@ -18,8 +18,19 @@ static void forget(vitro_term *t)
     t->failure = (struct vitro_term_failure){.summary = "", .text = ""};
 }
 
+static void clean(struct buf *text)
+{
+    struct buf cleaned = {0};
+
+    utf8_add_clean(&cleaned, buf_text(text), text->length);
+    buf_done(text);
+    *text = cleaned;
+}
+
 static void publish(vitro_term *t, enum vitro_term_why why, int code)
 {
+    clean(&t->failure_summary);
+    clean(&t->failure_text);
     t->failure.why = why;
     t->failure.code = code;
     t->failure.summary = buf_text(&t->failure_summary);
@@ -56,6 +67,14 @@ static void add_bar(struct buf *buf, unsigned cols, const char *left, const char
     buf_addc(buf, '\n');
 }
 
+static bool row_is_empty(struct screen *screen, unsigned row)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+
+    screen_row_text(screen, row, &text, NULL);
+    return buf_text(&text)[strspn(buf_text(&text), " ")] == '\0';
+}
+
 void term_add_frame(struct buf *buf, struct screen *screen)
 {
     struct vitro_term_state state = {0};
@@ -72,7 +91,10 @@ void term_add_frame(struct buf *buf, struct screen *screen)
     }
     buf_addc(buf, '\n');
     add_bar(buf, state.cols, "  ┌", "┐");
-    for (unsigned row = 1; row <= state.rows; row++) {
+    unsigned last = state.rows;
+    while (last > state.cursor_row && row_is_empty(screen, last))
+        last--;
+    for (unsigned row = 1; row <= last; row++) {
         bool here = row == state.cursor_row;
         buf_adds(buf, here ? "> │" : "  │");
         screen_row_text(screen, row, buf, NULL);
@@ -82,6 +104,9 @@ void term_add_frame(struct buf *buf, struct screen *screen)
                      (int)(state.cols - state.cursor_col), "");
     }
     add_bar(buf, state.cols, "  └", "┘");
+    if (last < state.rows)
+        buf_addf(buf, "  and %u empty row%s\n", state.rows - last,
+                 state.rows - last == 1 ? "" : "s");
 }
 
 static void add_last_bytes(struct buf *buf, const struct log *log)

@@ -68,8 +68,9 @@ int vitro_term_resize(vitro_term *t, unsigned rows, unsigned cols)
 {
     struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
 
-    if (!rows || !cols || rows > 1000 || cols > 1000)
-        return term_misuse(t, -EINVAL, "a size of %u rows of %u: from 1 to 1000 each", rows, cols);
+    if (rows < 1 || cols < 2 || rows > 1000 || cols > 1000) /* a wide character needs two */
+        return term_misuse(t, -EINVAL, "a size of %u rows of %u: at least 1 of 2, at most 1000",
+                           rows, cols);
     int r = rest(t); /* what was written before is for the old size */
     if (r < 0)
         return r;

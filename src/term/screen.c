@@ -2,12 +2,13 @@
 /* screen: what a terminal makes of a stream of bytes, by libvterm. Plain memory: no clock, no
  * process. Everything fed is untrusted. */
 #include "term/term_internal.h"
+#include "term/feed.h"
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <vterm.h>
 
-enum { TITLE_BYTES_MAX = 4096, ANSWER_BYTES_MAX = 64 << 10 };
+enum { ANSWER_BYTES_MAX = 64 << 10 };
 
 struct screen {
     VTerm *vterm;         /* owned */
@@ -22,6 +23,7 @@ struct screen {
         *divert;  /* where the terminal's bytes go instead of `answers`, while keys are made */
     char **lines; /* ring of owned texts, the scrollback */
     unsigned lines_max, lines_count, lines_next;
+    struct feed feed;
 };
 
 static void add_char(struct buf *buf, uint32_t c)
@@ -83,7 +85,6 @@ static int on_movecursor(VTermPos pos, VTermPos old, int visible, void *user)
 static int on_property(VTermProp property, VTermValue *value, void *user)
 {
     struct screen *screen = user;
-    struct buf *text = property == VTERM_PROP_TITLE ? &screen->title : &screen->icon;
 
     screen->generation++;
     switch ((int)property) {
@@ -92,11 +93,6 @@ static int on_property(VTermProp property, VTermValue *value, void *user)
         break;
     case VTERM_PROP_ALTSCREEN:
         screen->alternate = value->boolean;
-        break;
-    case VTERM_PROP_TITLE:
-    case VTERM_PROP_ICONNAME:
-        buf_clear(text);
-        buf_add(text, value->string, strnlen(value->string, TITLE_BYTES_MAX));
         break;
     case VTERM_PROP_CURSORSHAPE:
         screen->cursor_shape = value->number;
@@ -165,6 +161,55 @@ static const VTermScreenCallbacks callbacks = {
     .sb_pushline = on_pushline,
 };
 
+static void set_title(struct buf *to, const char *given, size_t length)
+{
+    CLEANUP(mem_free) char *copy = mem_dupn(given, length - utf8_cut_tail(given, length));
+
+    for (char *at = copy; at < copy + length; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = ' ';
+    buf_clear(to);
+    utf8_add_clean(to, copy, strlen(copy));
+}
+
+/* What the program asks: 10 and 11, the colours of text and background. */
+static void answer_colour(struct screen *screen, char which)
+{
+    const char *colour = which == '0' ? "e0e0/e0e0/e0e0" : "1c1c/1c1c/1c1c";
+
+    if (screen->answers.length < ANSWER_BYTES_MAX)
+        buf_addf(&screen->answers, "\033]1%c;rgb:%s\033\\", which, colour);
+}
+
+static void on_string(void *user, char kind, const char *text, size_t length)
+{
+    struct screen *screen = user;
+
+    screen->generation++;
+    if (kind == ']' && length >= 2 && text[1] == ';' && text[0] >= '0' && text[0] <= '2') {
+        if (text[0] != '1')
+            set_title(&screen->title, text + 2, length - 2);
+        if (text[0] != '2')
+            set_title(&screen->icon, text + 2, length - 2);
+    } else if (kind == ']' && length == 4 && text[0] == '1' && (text[1] == '0' || text[1] == '1') &&
+               memcmp(text + 2, ";?", 2) == 0) {
+        answer_colour(screen, text[1]);
+    } else if (kind == 'P' && length <= 8 && length >= 3 && memcmp(text, "$q", 2) == 0) {
+        char whole[16] = "\033P"; /* how the terminal is set up: DECRQSS */
+        size_t used = 2;
+        for (size_t i = 0; i < length; i++)
+            if (text[i] >= 0x20 && text[i] < 0x7f)
+                whole[used++] = text[i];
+        memcpy(whole + used, "\033\\", 2);
+        (void)vterm_input_write(screen->vterm, whole, used + 2);
+    }
+}
+
+static void on_fed(void *user, const char *bytes, size_t length)
+{
+    (void)vterm_input_write(((struct screen *)user)->vterm, bytes, length);
+}
+
 struct screen *screen_new(unsigned rows, unsigned cols, unsigned scrollback)
 {
     struct screen *screen = mem_alloc(sizeof *screen);
@@ -175,6 +220,7 @@ struct screen *screen_new(unsigned rows, unsigned cols, unsigned scrollback)
                               .cursor_visible = true,
                               .cursor_shape = VTERM_PROP_CURSORSHAPE_BLOCK};
     screen->lines = mem_alloc((scrollback + 1) * sizeof *screen->lines);
+    screen->feed = (struct feed){.sink = on_fed, .string = on_string, .user = screen};
     screen->vterm = vterm_new((int)rows, (int)cols);
     vterm_set_utf8(screen->vterm, 1);
     vterm_output_set_callback(screen->vterm, on_output, screen);
@@ -203,7 +249,7 @@ struct screen *screen_free(struct screen *screen)
 
 void screen_feed(struct screen *screen, const void *bytes, size_t length)
 {
-    (void)vterm_input_write(screen->vterm, bytes, length);
+    feed_bytes(&screen->feed, bytes, length);
 }
 
 void screen_resize(struct screen *screen, unsigned rows, unsigned cols)

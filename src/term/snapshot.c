@@ -3,6 +3,7 @@
  */
 #include "term/term_internal.h"
 #include "base/json.h"
+#include "base/when.h"
 #include <errno.h>
 #include <string.h>
 
@@ -300,7 +301,12 @@ char *vitro_term_cast(vitro_term *t, int version, size_t *ret_length)
     struct buf buf = {0};
     struct err err = {0};
 
-    if (cast_add(&buf, t, version, &err) < 0) {
+    const struct cast_meta meta = {.start_s =
+                                       (t->now_ns - (int64_t)t->elapsed_ns) / (int64_t)NS_PER_SEC,
+                                   .end_ns = t->elapsed_ns,
+                                   .ended = t->ended,
+                                   .exit_code = t->exit_code};
+    if (cast_add(&buf, &t->log, &meta, version, &err) < 0) {
         (void)term_misuse(t, err.code, "%s", err.text);
         return NULL;
     }

@@ -57,17 +57,15 @@ static void add_background(struct buf *buf, unsigned row, const struct snapshot_
     buf_adds(buf, "\"/>\n");
 }
 
-static bool is_blank(const char *text)
-{
-    return text[strspn(text, " ")] == '\0';
-}
-
-static void add_glyphs(struct buf *buf, unsigned row, const struct snapshot_run *run)
+static void add_glyphs(struct buf *buf, unsigned row, struct snapshot_run *run)
 {
     struct vitro_term_colour fg, bg;
     unsigned a = run->cell.attributes;
 
-    if (is_blank(buf_text(&run->text)) && !(a & (VITRO_TERM_UNDERLINE | VITRO_TERM_STRIKE)))
+    if (!(a & (VITRO_TERM_UNDERLINE | VITRO_TERM_STRIKE)))
+        for (; run->text.length && run->text.data[run->text.length - 1] == ' '; run->to--)
+            buf_cut(&run->text, run->text.length - 1);
+    if (!run->text.length)
         return;
     colours_of(&run->cell, &fg, &bg);
     /* The length pins the run to the grid, whatever font the viewer has. */
@@ -108,15 +106,16 @@ void snapshot_add_svg(struct buf *buf, struct screen *screen)
     }
     buf_addf(buf, "<rect width=\"%u\" height=\"%u\" fill=\"", width, height);
     add_hex(buf, &paper);
-    buf_adds(buf, "\"/>\n<g font-family=\"monospace\" font-size=\"15\" xml:space=\"preserve\" "
-                  "lengthAdjust=\"spacingAndGlyphs\">\n");
+    buf_adds(buf, "\"/>\n<g font-family=\"monospace\" font-size=\"15\" xml:space=\"preserve\">\n");
     for (unsigned row = 1; row <= state.rows; row++) {
         for (unsigned col = 1; snapshot_next_run(screen, row, state.cols, col, &run);
              col = run.to + 1)
             add_background(buf, row, &run);
-        for (unsigned col = 1; snapshot_next_run(screen, row, state.cols, col, &run);
-             col = run.to + 1)
+        for (unsigned col = 1, next; snapshot_next_run(screen, row, state.cols, col, &run);
+             col = next) {
+            next = run.to + 1;
             add_glyphs(buf, row, &run);
+        }
     }
     if (state.cursor_visible)
         buf_addf(buf,

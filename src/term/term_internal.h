@@ -127,6 +127,11 @@ struct screen *term_screen(vitro_term *t);                 /* the live one, up t
 /* A screen fed from the log, up to the end of event `event` (SIZE_MAX: everything). */
 struct screen *screen_of_log(const struct log *log, size_t event);
 
+/* ---- utf8.c ---- */
+size_t utf8_cut_tail(const char *bytes, size_t length); /* bytes of a character that is cut off */
+/* Appends text; what is no UTF-8 becomes U+FFFD. */
+void utf8_add_clean(struct buf *buf, const char *bytes, size_t length);
+
 /* ---- keys.c ---- */
 /* Bytes of "n<Enter>", as the modes of the screen ask. -EINVAL, -ENOTSUP with words. */
 int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct err *err);
@@ -161,4 +166,14 @@ bool snapshot_same_style(const struct vitro_term_cell *a, const struct vitro_ter
 void snapshot_add_style(struct buf *buf, const struct vitro_term_cell *cell);
 json_t *snapshot_json(struct screen *screen); /* returns owned */
 void snapshot_add_svg(struct buf *buf, struct screen *screen);
-int cast_add(struct buf *buf, const vitro_term *t, int version, struct err *err);
+struct cast_meta {
+    int64_t start_s; /* since 1970 */
+    uint64_t end_ns; /* virtual, since the start */
+    bool ended;
+    int exit_code; /* if ended */
+};
+int cast_add(struct buf *buf, const struct log *log, const struct cast_meta *meta, int version,
+             struct err *err);
+/* cast_read.c: a cast, version 2 or 3, as a log. -EBADMSG with the line; -EFBIG beyond limits. */
+int cast_read(const char *text, size_t length, struct log *ret, struct cast_meta *meta,
+              struct err *err);

@@ -134,7 +134,7 @@ static int resolve(vitro_term *t, const struct vitro_term_options *options, stru
     unsigned rows = options->rows ? options->rows : 24, cols = options->cols ? options->cols : 80;
     unsigned scrollback = options->scrollback ? options->scrollback : 1000;
 
-    if (rows > ROWS_MAX || cols > COLS_MAX || scrollback > SCROLLBACK_MAX)
+    if (cols < 2 || rows > ROWS_MAX || cols > COLS_MAX || scrollback > SCROLLBACK_MAX)
         return err_set(err, -EINVAL,
                        "a screen of %u rows of %u, %u lines above: at most %d, %d, %d", rows, cols,
                        scrollback, ROWS_MAX, COLS_MAX, SCROLLBACK_MAX);
