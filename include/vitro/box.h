@@ -45,6 +45,7 @@ struct vitro_box_options {   /* zero is the default of each; argv has none */
     const char *const *hide;     /* files and directories that guests find empty; NULL-ended */
     uint64_t size_limit;         /* bytes that guests may write; 0: half of the memory */
     int share_tmp;               /* show the machine's /tmp, with writes in memory */
+    int trace_reads;             /* what guests open and list goes on the tape too */
     uint64_t seed;               /* 0 reads as 1 */
     uint64_t max_time_ns;        /* virtual; 0: none */
     uint64_t timeout_ns;         /* real; 0: ten minutes */

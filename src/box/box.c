@@ -8,6 +8,7 @@
  * and a box that falls idle is noticed at once. How long it sleeps changes when a jump happens in
  * real time, never to where. */
 #include "box/box_internal.h"
+#include "box/reads.h"
 #include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/policy.h"
@@ -686,6 +687,8 @@ static void clear_box(struct box *box)
     fd_close(box->root_fd); /* behind the last process: recordings of files end with it */
     box->times = file_times_free(box->times);
     loader_done(box);
+    listings_done(box);
+    reads_done(box);
 }
 
 int box_supervise(struct box *box, struct err *err)

@@ -3,6 +3,7 @@
  * supervisor, its changes gathered when the guests are gone; and directory renames that the
  * kernel's overlay refuses. */
 #include "box/box_files.h"
+#include "tape/tape_data.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -90,24 +91,24 @@ static void tape_changes(struct box *box, const struct fs_changes *changes)
 
     for (size_t i = 0; box->tape && i < changes->count; i++) {
         const struct fs_change *change = &changes->items[i];
-        CLEANUP(buf_done) struct buf members = {0};
-        struct hash_text hash = hash_to_text(&change->after.hash);
+        CLEANUP(tape_data_done) struct tape_data data = {0};
         unsigned kind = change->from ? 2 : change->after.type == FS_NONE ? 1 : 0;
+        char mode[16];
         if (change->outside)
             continue;
+        tape_data_begin(&data);
         if (kind != 1)
-            buf_addf(&members, "\"content_hash\":\"%s\",", hash.text);
-        if (kind == 2) {
-            buf_adds(&members, "\"from\":");
-            json_add_string(&members, change->from, strlen(change->from));
-            buf_addc(&members, ',');
+            tape_data_hash(&data, "content_hash", &change->after.hash);
+        if (kind == 2)
+            tape_data_text(&data, "from", change->from);
+        if (kind == 0) {
+            (void)snprintf(mode, sizeof mode, "%o", change->after.mode);
+            tape_data_u64(&data, "len_bytes", change->after.size);
+            tape_data_text(&data, "mode", mode);
         }
-        if (kind == 0)
-            buf_addf(&members, "\"len_bytes\":%llu,\"mode\":\"%o\",",
-                     (unsigned long long)change->after.size, change->after.mode);
-        buf_adds(&members, "\"path\":");
-        json_add_string(&members, change->path, strlen(change->path));
-        tape_event(box, NULL, 1, kinds[kind], "%s", members.data);
+        tape_data_text(&data, "path", change->path);
+        tape_data_end(&data);
+        tape_event_data(box, NULL, 1, kinds[kind], &data);
     }
 }
 

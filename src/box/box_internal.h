@@ -167,7 +167,10 @@ struct box {
     bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */
     int main_status; /* as of wait(2) */
     uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
-    struct loader *loaders;                             /* known dynamic loaders; loader.c */
+    struct listing *listings; /* directories being read in pieces; listing.c */
+    uint64_t listings_ever;
+    struct reads *reads;     /* reads.c; NULL until something was read */
+    struct loader *loaders;  /* known dynamic loaders; loader.c */
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
     struct box_tape *tape;
     struct vtimer *timerfds; /* sys_timer.c */
@@ -238,6 +241,7 @@ struct exec_stack {              /* what the kernel left on the stack of a new p
 void counter_renounce(struct box *box);
 void loader_prepare(struct box *box, struct task *task, const struct exec_stack *stack);
 void loader_done(struct box *box);
+void listings_done(struct box *box);
 uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */
 int exec_find_kernel_vdso(struct box *box, struct err *err);
 
@@ -334,6 +338,9 @@ int box_tape_open(struct box *box, struct err *err);
  * instant are written in the order of (process path, thread, sequence), never of arrival. */
 void tape_event(struct box *box, const struct process *process, unsigned thread,
                 enum tape_kind kind, const char *members, ...) PRINTF_LIKE(5, 6);
+struct tape_data;
+void tape_event_data(struct box *box, const struct process *process, unsigned thread,
+                     enum tape_kind kind, const struct tape_data *data);
 void tape_exec(struct box *box, struct task *task);
 /* The recording of a subprocess, as JSON objects. */
 void tape_subprocess(struct box *box, const char *process, const char *data, const char *host);

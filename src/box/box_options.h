@@ -47,6 +47,7 @@ struct box_options {
     const char *record;       /* bundle to write; NULL: none */
     const char *control;      /* path of the control socket; NULL: none */
     int stdio[3];             /* 0: inherit; else an fd that becomes 0, 1, 2 */
+    bool trace_reads;         /* what guests open and list goes on the tape too */
     bool allow_leak, allow_orphan;
     bool wait_for_cpu; /* until a CPU can be had for real-time guests, where that is permitted */
     bool foreground;   /* the program gets the controlling terminal */

@@ -6,6 +6,7 @@
  * thread and sequence within the thread. */
 #include "box/box_internal.h"
 #include "box/sub.h"
+#include "tape/tape_data.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -106,6 +107,15 @@ void tape_event(struct box *box, const struct process *process, unsigned thread,
     hold(box, kind, process ? process->path : "", thread)->members = buf_take(&text);
 }
 
+void tape_event_data(struct box *box, const struct process *process, unsigned thread,
+                     enum tape_kind kind, const struct tape_data *data)
+{
+    if (!box->tape || !box->tape->writer || (process && !subs_on_tape(process, kind)))
+        return;
+    hold(box, kind, process ? process->path : "", thread)->members =
+        mem_dupn(data->text.data + 1, data->text.length - 2); /* without the braces */
+}
+
 void tape_subprocess(struct box *box, const char *process, const char *data, const char *host)
 {
     if (!box->tape || !box->tape->writer)
@@ -186,41 +196,35 @@ void box_tape_moved(struct box *box)
     tape->count = 0;
 }
 
-static void add_argv(struct task *task, struct buf *buf)
+enum { ARGV_MAX = 65536 };
+
+static void add_argv(struct task *task, struct tape_data *data)
 {
-    char path[40];
-    struct err err;
     CLEANUP(buf_done) struct buf raw = {0};
+    struct err err;
+    char path[40];
 
     (void)snprintf(path, sizeof path, "/proc/%d/cmdline", task->tid);
-    int r = file_read(path, 65536, &raw, &err);
-    buf_adds(buf, "[");
-    for (size_t at = 0; at < raw.length && (r == 0 || at < 65536);) {
-        CLEANUP(buf_done) struct buf shown = {0};
-        size_t length = strlen(raw.data + at);
-        if (text_is_utf8(raw.data + at, length))
-            buf_add(&shown, raw.data + at, length);
-        else
-            text_add_escaped(&shown, raw.data + at, length);
-        if (at)
-            buf_addc(buf, ',');
-        json_add_string(buf, buf_text(&shown), shown.length);
-        at += length + 1;
-    }
-    buf_addc(buf, ']');
+    (void)file_read(path, ARGV_MAX, &raw, &err); /* of a longer one the beginning */
+    const char **list = mem_alloc((raw.length + 2) * sizeof *list);
+    size_t count = 0;
+    for (size_t at = 0; at < raw.length && at < ARGV_MAX; at += strlen(raw.data + at) + 1)
+        list[count++] = raw.data + at;
+    tape_data_texts(data, "args", list);
+    free(list);
 }
 
 void tape_exec(struct box *box, struct task *task)
 {
-    CLEANUP(buf_done) struct buf members = {0};
+    CLEANUP(tape_data_done) struct tape_data data = {0};
 
     if (!box->tape)
         return;
-    buf_adds(&members, "\"args\":");
-    add_argv(task, &members);
-    buf_adds(&members, ",\"program\":");
-    json_add_string(&members, task->process->program, strlen(task->process->program));
-    tape_event(box, task->process, task->ordinal, TAPE_PROCESS_SPAWN, "%s", members.data);
+    tape_data_begin(&data);
+    add_argv(task, &data);
+    tape_data_text(&data, "program", task->process->program);
+    tape_data_end(&data);
+    tape_event_data(box, task->process, task->ordinal, TAPE_PROCESS_SPAWN, &data);
 }
 
 int box_tape_close(struct box *box, struct err *err)

@@ -133,7 +133,7 @@ void fast_patch(struct box *box, struct task *task)
     uint64_t at = task->regs.rip - SITE_BYTES;
 
     if (i == ARRAY_LENGTH(paths) || process->task_count != 1 || process->shares_memory ||
-        !process->vdso_ready || !vclock_held(&box->clock))
+        !process->vdso_ready || !vclock_held(&box->clock) || box->options->trace_reads)
         return;
     if (guest_read(task, at, site, sizeof site) < 0 || (site[0] & 0xf8) != 0xb8 ||
         site[5] != 0x0f || site[6] != 0x05)

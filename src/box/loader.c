@@ -116,7 +116,7 @@ void loader_prepare(struct box *box, struct task *task, const struct exec_stack 
         uint64_t at = stack->loader + loader->places[i].offset;
         if (loader->places[i].counter)
             (void)guest_write_text(task, at, "\x66\x90", 2);
-        else
+        else if (!box->options->trace_reads)
             fast_patch_at(task, at);
     }
 }

@@ -3,6 +3,7 @@
  * stand for the machine (special.c). */
 #include "box/file_times.h"
 #include "box/policy.h"
+#include "box/reads.h"
 #include "box/special.h"
 #include "box/sub.h"
 #include "base/text.h"
@@ -298,8 +299,8 @@ bool files_full_path(struct task *task, int directory, uint64_t address, char fu
     return true;
 }
 
-static enum verdict open_path(struct box *box, struct task *task, int directory, uint64_t address,
-                              int path_argument, uint64_t flags)
+static enum verdict open_named(struct box *box, struct task *task, int directory, uint64_t address,
+                               int path_argument, uint64_t flags)
 {
     char full[FULL_PATH_MAX];
 
@@ -314,6 +315,14 @@ static enum verdict open_path(struct box *box, struct task *task, int directory,
     if (task->process->sub)
         sub_files_touch(box, task, full, false);
     return VERDICT_GO;
+}
+
+static enum verdict open_path(struct box *box, struct task *task, int directory, uint64_t address,
+                              int path_argument, uint64_t flags)
+{
+    enum verdict verdict = open_named(box, task, directory, address, path_argument, flags);
+
+    return reads_watch_open(box, task, verdict, flags);
 }
 
 /* Calls that make a name: the time of it, and of its directory, is noted when the clock moves. */

@@ -135,6 +135,7 @@ int box_cli_read(const struct cli_args *args, struct box_options *ret, struct er
     int r = clock ? box_clock_parse(clock, &ret->clock, err) : 0;
 
     cli_operands(args, &ret->argv);
+    ret->trace_reads = cli_flag(args, "trace-reads");
     if (!*ret->argv[0])
         return err_set(err, -EINVAL, "the program's name is empty");
     if (r < 0 || (r = read_number(args, "seed", UINT64_MAX, &ret->seed, err)) < 0 ||

@@ -28,6 +28,7 @@
         {"upper", "DIR", "keep what guests write in this empty directory on disk", 0, false},      \
         {"share-tmp", NULL, "show the machine's /tmp, as when the command names a file there", 0,  \
          false},                                                                                   \
+        {"trace-reads", NULL, "put what guests open and list on the tape too", 0, false},          \
     {                                                                                              \
         "allow", "WHAT", "do not fail on a finding: leak, orphan, miss, unused", 0, true           \
     }

@@ -69,3 +69,34 @@ test_that "an ordinary user renames directories of the lower layer" '
 import os; os.rename(\"d\", \"x\"); print(open(\"x/e/f\").read().strip(), os.path.exists(\"d\"))"
     status_is 0; out_is "1 False"; [ -e d/e/f ] || fail "d is gone"'
 tap_done
+
+test_that "a directory larger than any buffer is listed in order, and can be emptied while it is read" '
+    mkdir big; i=0; while [ $i -lt 3000 ]; do : >"big/$(( i * 7919 % 3000 ))-a-name-of-some-length"; i=$((i+1)); done
+    run "$VITRO" run -- ls -U big; status_is 0
+    LC_ALL=C sort -c "$RUN/out" || fail "not in order"
+    [ "$(wc -l <"$RUN/out")" = 3000 ] || fail "not all names"
+    run "$VITRO" run -- rm -rf big; status_is 0
+    run "$VITRO" run -- perl -e "opendir D, q(big); readdir D for 1..2500; my \$t = telldir D; my \$n = readdir D;
+        1 while readdir D; seekdir D, \$t; print readdir(D) eq \$n ? 1 : 0; rewinddir D; my @all = readdir D; print scalar @all"
+    out_is 13002'
+
+test_that "--trace-reads puts what was opened and listed on the tape, once with its content" '
+    mkdir d; echo one >d/f; : >d/g
+    run "$VITRO" run --trace-reads --record b -- sh -c "read x <d/f; echo \$x; cd d; echo *"; status_is 0
+    hash=$(sha256sum <d/f); hash=${hash%% *}
+    grep -q "\"content_hash\":\"$hash\",\"len_bytes\":4,\"path\":\"d/f\"" b/tape || fail "no file_read of d/f"
+    names=$(printf "f\\0g\\0" | sha256sum); names=${names%% *}
+    grep -q "\"content_hash\":\"$names\",\"entries\":2,\"path\":\"d\"" b/tape || fail "no dir_list of d"
+    run "$VITRO" verify -n 3 --trace-reads -- sh -c "cat d/f; ls d"; status_is 0
+    run "$VITRO" run --record c -- sh -c "read x <d/f"; status_is 0
+    ! grep -q file_read c/tape || fail "reads are on the tape although nobody asked"'
+
+test_that "names that are no UTF-8 are recorded like others" '
+    odd=$(printf "e\\375")
+    ln -s /bin/echo "./$odd"
+    run "$VITRO" run --record b -- "./$odd" "$odd"; status_is 0
+    run "$VITRO" tape verify b; status_is 0
+    grep -q "{\"base64\":\"Zf0=\"}" b/tape || fail "the argument is not on the tape"
+    run "$VITRO" run --record c -- sh -c "echo x >\"\$1\"" sh "$odd-new"; status_is 0
+    grep -q "\"path\":{\"base64\"" c/tape || fail "the file is not on the tape"
+    run "$VITRO" tape verify c; status_is 0'
