@@ -125,15 +125,16 @@ void report_blocked(struct box *box, struct buf *buf)
 }
 
 /* True if somebody waits for what comes from outside the box: standard input that is a terminal, a
- * pipe or a socket. */
+ * pipe or a socket. Judged by where tasks were when all were seen idle: what they waited for may
+ * have come since. */
 bool report_waits_outside(struct box *box)
 {
     FOR_EACH_TASK(box, task)
     {
-        struct blocked_call call;
+        const struct blocked_call call = task->blocked;
         char path[48];
         struct stat st;
-        if (task->state != TASK_RUNNING || !idle_blocked_call(task, &call))
+        if (task->state != TASK_RUNNING)
             continue;
         if (!first_is_fd(call.number) && call.number != SYS_poll && call.number != SYS_ppoll &&
             call.number != SYS_select && call.number != SYS_pselect6)
