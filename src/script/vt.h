@@ -68,6 +68,7 @@ struct vt_text {
     struct vt_embedded *files;
     size_t file_count;
     const char *trailer; /* from the first embedded file on, as written; for the formatter */
+    size_t trailer_length;
 };
 
 enum { VT_LINES_MAX = 100000, VT_BYTES_MAX = 8 << 20, VT_DEPTH_MAX = 16, VT_LINE_MAX = 65536 };

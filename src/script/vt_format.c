@@ -80,8 +80,8 @@ static void add_lines(struct buf *ret, const struct vt_line *lines, size_t count
 void vt_format(const struct vt_text *text, struct buf *ret)
 {
     add_lines(ret, text->lines, text->line_count, 0);
-    if (*text->trailer) {
+    if (text->trailer_length) {
         buf_adds(ret, ret->length ? "\n" : "");
-        buf_adds(ret, text->trailer);
+        buf_add(ret, text->trailer, text->trailer_length);
     }
 }

@@ -503,18 +503,22 @@ static int read_line(struct reader *r, struct vt_line **ret)
     return read_words(r, line);
 }
 
-static void read_files(struct reader *r, const char *bytes, const char *end)
+static int read_files(struct reader *r, const char *bytes, const char *end)
 {
     struct vt_embedded *file = NULL;
     const char *body = NULL;
 
-    r->text->trailer = arena_dup(&r->text->arena, bytes, (size_t)(end - bytes));
+    r->text->trailer_length = (size_t)(end - bytes);
+    r->text->trailer = arena_dup(&r->text->arena, bytes, r->text->trailer_length);
     for (const char *p = bytes; p < end; r->line++) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         r->start = p;
         r->end = newline ? newline : end;
         const char *name = embedded_name(r);
         if (name) {
+            for (const char *c = r->start; c < r->end; c++)
+                if ((unsigned char)*c < 32)
+                    return wrong(r, c, "the byte \\x%02x in the name of a file", (unsigned char)*c);
             if (file)
                 file->length = (size_t)(p - body);
             r->text->files =
@@ -531,6 +535,7 @@ static void read_files(struct reader *r, const char *bytes, const char *end)
         file = &r->text->files[i];
         file->bytes = arena_dup(&r->text->arena, file->bytes, file->length);
     }
+    return 0;
 }
 
 static int read_all(struct reader *r, const char *bytes, size_t length)
@@ -548,7 +553,8 @@ static int read_all(struct reader *r, const char *bytes, size_t length)
         r->start = p;
         r->end = newline ? newline : end;
         if (embedded_name(r)) {
-            read_files(r, p, end);
+            if ((e = read_files(r, p, end)) < 0)
+                return e;
             break;
         }
         if (r->line > VT_LINES_MAX)

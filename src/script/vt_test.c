@@ -108,6 +108,7 @@ TEST(what_is_wrong_has_line_and_column)
     read_fails("é \"x\n", "a.vt:1:3: the text");
     read_fails("examples\n  | a\n", "a.vt:2:5: a row ends with |");
     read_fails("| \"a\" b |\n", "expected | behind the closing quote");
+    read_fails("a\n-- x\ty --\n", "a.vt:2:5: the byte \\x09 in the name of a file");
     CLEANUP(buf_done) struct buf deep = {0};
     for (int i = 0; i < 20; i++)
         buf_addf(&deep, "%*sa\n", i, "");
