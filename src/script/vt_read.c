@@ -240,9 +240,9 @@ static const char *regex_end(const struct reader *r, bool in_vector)
         if (*p == '\\' && p + 1 < r->end) {
             p++;
         } else if (*p == '/' && p > r->at + 1) {
-            const char *flags = p + 1 + strspn(p + 1, "imsx");
-            if (flags > r->end)
-                flags = r->end;
+            const char *flags = p + 1;
+            while (flags < r->end && memchr("imsx", *flags, 4))
+                flags++;
             if (ends_word(r, flags, in_vector))
                 return p;
         }
