@@ -9,6 +9,7 @@
 #include "box/stub_abi.h"
 #include "base/fd.h"
 #include "base/when.h"
+#include "proc/cassette_file.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -585,17 +586,9 @@ void sub_play_more(struct box *box, struct task *task, struct sub *sub)
 
 void sub_play_copy(struct box *box, const struct recording *recording, struct store *from)
 {
-    struct store *to = tape_writer_store(box_tape_writer(box));
     struct err err = {0};
-    int r = 0;
 
-    for (int i = 0; r == 0 && i < 3; i++)
-        if (recording->streams[i].length && !recording->streams[i].text)
-            r = store_copy(from, to, &recording->streams[i].hash, &err);
-    for (size_t i = 0; r == 0 && i < recording->file_count; i++)
-        if (recording->files[i].type == RECORDING_FILE)
-            r = store_copy(from, to, &recording->files[i].hash, &err);
-    if (r < 0)
+    if (cassette_copy_contents(recording, from, tape_writer_store(box_tape_writer(box)), &err) < 0)
         sub_trouble(box, "keep what %s did: %s", recording->program, err.text);
 }
 

@@ -3,14 +3,12 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "proc/cassette_file.h"
+#include "proc/proc_mode.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum mode { MODE_ONCE, MODE_NEW, MODE_NONE, MODE_ALL, MODE_REFRESH, MODE_VERIFY, MODE_OFF };
-static const char *const modes[] = {"once", "new", "none", "all", "refresh", "verify", "off"};
 
 static bool is_bundle(const char *path)
 {
@@ -24,21 +22,6 @@ static bool is_directory(const char *path)
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static int read_mode(const struct cli_args *args, enum mode *ret, struct err *err)
-{
-    const char *text = cli_value(args, "proc");
-
-    for (size_t i = 0; i < ARRAY_LENGTH(modes); i++)
-        if (strcmp(text, modes[i]) == 0) {
-            *ret = (enum mode)i;
-            return 0;
-        }
-    err_set(err, -EINVAL, "--proc '%s' is not known", text);
-    const char *closest = text_closest(text, modes, ARRAY_LENGTH(modes));
-    return err_hint(err, "write --proc %s",
-                    closest ? closest : "once, new, none, all, refresh, verify or off");
 }
 
 static bool in_ci(const struct cli_args *args)
@@ -74,53 +57,54 @@ static int stage(struct run_plan *plan, const char *target, struct err *err)
     return dir_remove_all(plan->staging, err);
 }
 
-static int use_mode(const struct cli_args *args, struct run_plan *plan, enum mode mode,
+static int use_mode(const struct cli_args *args, struct run_plan *plan, enum proc_asked mode,
                     const char *where, struct err *err)
 {
     struct proc_options *proc = &plan->box.proc;
     bool exists = is_bundle(where) || (file_exists(where) && !is_directory(where));
-    bool records = mode == MODE_ALL || mode == MODE_REFRESH || mode == MODE_NEW ||
-                   (mode == MODE_ONCE && !exists) || proc->on_miss == PROC_MISS_RECORDS;
+    bool records = mode == ASKED_ALL || mode == ASKED_REFRESH || mode == ASKED_NEW ||
+                   (mode == ASKED_ONCE && !exists) || proc->on_miss == PROC_MISS_RECORDS;
 
-    if (is_directory(where) && !exists && mode != MODE_OFF && rmdir(where) < 0)
+    if (is_directory(where) && !exists && mode != ASKED_OFF && rmdir(where) < 0)
         return err_set(err, -EINVAL, "'%s' is a directory, and not a bundle", where);
-    if ((mode == MODE_NONE || mode == MODE_VERIFY) && !exists) {
-        err_set(err, -EINVAL, "--proc %s needs a recording, and there is none at '%s'", modes[mode],
-                where);
+    if ((mode == ASKED_NONE || mode == ASKED_VERIFY) && !exists) {
+        err_set(err, -EINVAL, "--proc %s needs a recording, and there is none at '%s'",
+                proc_asked_words[mode], where);
         return err_hint(err, "record one with --record '%s'", where);
     }
-    if (in_ci(args) && mode == MODE_NEW && exists) { /* a miss is then a failure */
-        mode = MODE_NONE;
+    if (in_ci(args) && mode == ASKED_NEW && exists) { /* a miss is then a failure */
+        mode = ASKED_NONE;
         records = proc->on_miss == PROC_MISS_RECORDS;
     }
     if (records && in_ci(args))
         return refuse_in_ci(err);
     plan->to_tape = !is_directory(where) && cli_value(args, "cassette") &&
                     strcmp(cli_value(args, "cassette"), where) == 0;
-    proc->cassette = exists && mode != MODE_REFRESH && mode != MODE_OFF ? where : NULL;
+    proc->cassette = exists && mode != ASKED_REFRESH && mode != ASKED_OFF ? where : NULL;
     switch (mode) {
-    case MODE_ONCE:
-    case MODE_NONE:
+    case ASKED_ONCE:
+    case ASKED_NONE:
         proc->mode = exists ? PROC_REPLAY : PROC_RECORD;
         break;
-    case MODE_NEW:
+    case ASKED_NEW:
         proc->mode = exists ? PROC_NEW : PROC_RECORD;
         proc->keep_unused = true;
         break;
-    case MODE_ALL:
+    case ASKED_ALL:
         proc->keep_unused = true;
         proc->mode = PROC_RECORD;
         break;
-    case MODE_REFRESH:
+    case ASKED_REFRESH:
         proc->mode = PROC_RECORD;
         break;
-    case MODE_VERIFY:
+    case ASKED_VERIFY:
         proc->mode = PROC_VERIFY;
         return stage(plan, NULL, err);
-    case MODE_OFF:
+    case ASKED_OFF:
+    case ASKED_COUNT:
         break;
     }
-    if (mode == MODE_OFF) {
+    if (mode == ASKED_OFF) {
         plan->box.record = cli_value(args, "record");
         return plan->box.record && in_ci(args) ? refuse_in_ci(err) : 0;
     }
@@ -133,7 +117,7 @@ static int plan_cassettes(const struct cli_args *args, struct run_plan *plan, st
     struct proc_options *proc = &plan->box.proc;
     const char *record = cli_value(args, "record"), *cassette = cli_value(args, "cassette");
     const char *replay = cli_value(args, "process-replay");
-    enum mode mode = MODE_NONE;
+    enum proc_asked mode = ASKED_NONE;
 
     plan->list = cli_value(args, "process-record");
     if ((replay && (cassette || plan->list)) || (plan->list && cassette))
@@ -142,9 +126,11 @@ static int plan_cassettes(const struct cli_args *args, struct run_plan *plan, st
                        "ways to say one thing: give one");
     if (cli_value(args, "proc")) {
         const char *where = cassette ? cassette : replay ? replay : record;
-        int r = read_mode(args, &mode, err);
-        if (r == 0 && !where && mode != MODE_OFF) {
-            err_set(err, -EINVAL, "--proc %s: where are the recordings?", modes[mode]);
+        int r = proc_asked_parse(cli_value(args, "proc"), &mode, err);
+        if (r < 0)
+            return err_wrap(err, "--proc");
+        if (r == 0 && !where && mode != ASKED_OFF) {
+            err_set(err, -EINVAL, "--proc %s: where are the recordings?", proc_asked_words[mode]);
             return err_hint(err, "give --record DIR or --cassette PATH as well");
         }
         r = r < 0 ? r : use_mode(args, plan, mode, where ? where : "", err);
@@ -155,7 +141,7 @@ static int plan_cassettes(const struct cli_args *args, struct run_plan *plan, st
     if ((record || plan->list) && in_ci(args))
         return refuse_in_ci(err);
     if (cassette || replay)
-        return use_mode(args, plan, MODE_NONE, cassette ? cassette : replay, err);
+        return use_mode(args, plan, ASKED_NONE, cassette ? cassette : replay, err);
     if (plan->list || record)
         proc->mode = PROC_RECORD;
     plan->box.record = record;

@@ -14,8 +14,8 @@
 
 enum { OUTPUT_MAX = 256 << 20 };
 
-static int copy_contents(const struct recording *recording, struct store *from, struct store *to,
-                         struct err *err)
+int cassette_copy_contents(const struct recording *recording, struct store *from, struct store *to,
+                           struct err *err)
 {
     int r = 0;
 
@@ -58,7 +58,7 @@ int cassette_write_tape(const char *bundle, const char *path, struct err *err)
         CLEANUP(recording_done) struct recording recording = {0};
         r = cassette_recording(cassette, i, &recording, err);
         if (r == 0)
-            r = copy_contents(&recording, entry->store, tape_writer_store(writer), err);
+            r = cassette_copy_contents(&recording, entry->store, tape_writer_store(writer), err);
         if (r == 0)
             r = tape_writer_record(writer,
                                    &(struct tape_record){.kind = TAPE_SUBPROCESS,
