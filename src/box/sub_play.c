@@ -223,11 +223,26 @@ static bool clear_way(const struct box *box, const char *path, const struct reco
     return file->type != RECORDING_FILE || !S_ISREG(st.st_mode) || !(st.st_mode & 0200);
 }
 
-/* A cassette from elsewhere changes files of the worktree and of /tmp; others only where nothing
- * reaches the disk. */
+static bool is_below(const char *path, const char *directory)
+{
+    CLEANUP(mem_free) char *real = realpath(directory, NULL);
+    size_t length = real ? strlen(real) : 0;
+
+    return length && strncmp(path, real, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+/* A cassette from elsewhere changes files of the worktree; others only where nothing reaches the
+ * disk. */
 static bool may_change(const struct box *box, const char *path)
 {
-    return path[0] != '/' || strncmp(path, "/tmp/", 5) == 0 || box->options->fs.mode != FS_REAL;
+    const struct fs_options *fs = &box->options->fs;
+
+    if (path[0] != '/')
+        return true;
+    for (const char *const *writable = fs->writable; writable && *writable; writable++)
+        if (is_below(path, *writable))
+            return false;
+    return fs->mode != FS_REAL;
 }
 
 static void begin_file(struct box *box, struct sub *sub, const struct recording_file *file)
