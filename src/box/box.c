@@ -609,13 +609,16 @@ static void loop(struct box *box)
         enum idle idle = IDLE_NO;
         if (vclock_held(&box->clock)) {
             idle = idle_check(box);
+            if (idle == IDLE_YES && terminal_flush(box))
+                idle = idle_check(box);
             if (idle == IDLE_YES)
                 progress = special_refill(box) || idle_step(box);
         } else if (vclock_virtual(&box->clock)) {
             progress = fire_due(box);
         }
         if (!progress && !vclock_held(&box->clock) && settle_asked(box))
-            progress = idle_check(box) == IDLE_YES && idle_step(box);
+            progress = idle_check(box) == IDLE_YES &&
+                       (!terminal_flush(box) || idle_check(box) == IDLE_YES) && idle_step(box);
         if (progress) {
             (void)sched_yield();
             continue;

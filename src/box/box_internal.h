@@ -188,6 +188,7 @@ struct box {
     uint64_t last_interrupt_ns;
     struct control *control; /* control.c; NULL without a control socket */
     struct settle *settle;   /* settle.c; NULL without a terminal */
+    bool has_ptys;           /* a guest has opened /dev/ptmx */
     int terminal_fd;         /* its slave, in init and the program's process only */
     struct subs *subs;       /* sub.c; NULL without cassettes */
     uint64_t outside_since_ns, outside_steps; /* outside.c */

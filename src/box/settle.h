@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* settle: a box whose program has a terminal, and a caller that decides when its clock moves.
  *
- * The terminal is made inside the box, in its own /dev/pts, and its two ends are sent to the caller
- * through a socket. The same socket then carries requests and replies, one packet each:
+ * The terminal is made inside the box, in its own /dev/pts, and its two ends, with a pidfd of the
+ * box's init, are sent to the caller through a socket. The same socket then carries requests and
+ * replies, one packet each:
  *
  *     caller                                  supervisor
  *     WAIT            ->                      proves that the box is idle
@@ -84,3 +85,6 @@ int terminal_make(struct box *box, struct err *err);
 int terminal_take(struct box *box);
 void terminal_seen(struct box *box); /* in the supervisor, before the program's exec */
 bool terminal_is_read(struct box *box);
+/* The box is idle: waits for the kernel's workers behind ptys that somebody waits to read. True if
+ * there may be some: then idleness is to be proved again. */
+bool terminal_flush(struct box *box);

@@ -463,6 +463,8 @@ enum verdict special_open(struct box *box, struct task *task, const char *path, 
         return VERDICT_GO;
     if (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0)
         return box->options->random_real ? VERDICT_GO : serve_random(box, task, path_argument);
+    if (text_ends(path, "/ptmx"))
+        box->has_ptys = true;
     for (size_t i = 0; i < ARRAY_LENGTH(specials); i++)
         if (strcmp(path, specials[i].path) == 0) {
             if (!is_virtual(box, specials[i].axis))

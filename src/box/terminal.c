@@ -23,9 +23,10 @@
 static int send_ends(int socket, int master, int slave)
 {
     union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
         struct cmsghdr align;
     } control = {0};
+    int ends[3] = {master, slave, (int)syscall(SYS_pidfd_open, getpid(), 0)};
     char byte = 't';
     struct iovec iov = {&byte, 1};
     struct msghdr message = {.msg_iov = &iov,
@@ -36,9 +37,11 @@ static int send_ends(int socket, int master, int slave)
 
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(2 * sizeof(int));
-    memcpy(CMSG_DATA(header), (int[]){master, slave}, 2 * sizeof(int));
-    return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+    header->cmsg_len = CMSG_LEN(sizeof ends);
+    memcpy(CMSG_DATA(header), ends, sizeof ends);
+    int r = sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+    fd_close(ends[2]);
+    return r;
 }
 
 int terminal_make(struct box *box, struct err *err)
@@ -92,35 +95,26 @@ void terminal_seen(struct box *box)
 
 /* ---- who reads it ------------------------------------------------------------------------- */
 
-static bool is_terminal(const struct box *box, pid_t tid, int fd)
-{
-    char path[48];
-    struct stat st;
+/* Is asked about each fd that a blocked task waits to read from; true ends the walk. */
+typedef bool (*fd_question)(const struct box *box, const struct task *task, int fd);
 
-    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", tid, fd);
-    if (stat(path, &st) < 0 || !S_ISCHR(st.st_mode))
-        return false;
-    if (st.st_rdev == makedev(5, 0)) /* /dev/tty */
-        return true;
-    return st.st_dev == box->outside.st_dev && st.st_ino == box->outside.st_ino;
-}
-
-static bool in_poll(const struct box *box, struct task *task, const struct blocked_call *call)
+static bool in_poll(const struct box *box, struct task *task, fd_question asks)
 {
+    const struct blocked_call *call = &task->blocked;
     struct pollfd fds[64];
     size_t count = call->args[1] < 64 ? (size_t)call->args[1] : 64;
 
     if (guest_read(task, call->args[0], fds, count * sizeof *fds) < 0)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (fds[i].fd >= 0 && fds[i].events & (POLLIN | POLLRDNORM) &&
-            is_terminal(box, task->tid, fds[i].fd))
+        if (fds[i].fd >= 0 && fds[i].events & (POLLIN | POLLRDNORM) && asks(box, task, fds[i].fd))
             return true;
     return false;
 }
 
-static bool in_select(const struct box *box, struct task *task, const struct blocked_call *call)
+static bool in_select(const struct box *box, struct task *task, fd_question asks)
 {
+    const struct blocked_call *call = &task->blocked;
     fd_set set;
     size_t count = call->args[0] < FD_SETSIZE ? (size_t)call->args[0] : FD_SETSIZE;
 
@@ -128,62 +122,109 @@ static bool in_select(const struct box *box, struct task *task, const struct blo
     if (!call->args[1] || guest_read(task, call->args[1], &set, (count + 63) / 64 * 8) < 0)
         return false;
     for (int fd = 0; fd < (int)count; fd++)
-        if (FD_ISSET(fd, &set) && is_terminal(box, task->tid, fd))
+        if (FD_ISSET(fd, &set) && asks(box, task, fd))
             return true;
     return false;
 }
 
 /* Lines "tfd:        0 events:       19 data: ..." */
-static bool in_epoll(const struct box *box, struct task *task, const struct blocked_call *call)
+static bool in_epoll(const struct box *box, struct task *task, fd_question asks)
 {
     char path[64];
     CLEANUP(buf_done) struct buf info = {0};
     struct err err;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", task->tid, (int)call->args[0]);
+    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", task->tid, (int)task->blocked.args[0]);
     if (file_read(path, 1 << 20, &info, &err) < 0)
         return false;
     for (const char *at = buf_text(&info); (at = strstr(at, "tfd:")); at++) {
         int fd = 0;
         unsigned events = 0;
         if (sscanf(at, "tfd: %d events: %x", &fd, &events) == 2 && events & EPOLLIN &&
-            is_terminal(box, task->tid, fd))
+            asks(box, task, fd))
             return true;
     }
     return false;
 }
 
-static bool task_reads(const struct box *box, struct task *task)
+static bool task_waits(const struct box *box, struct task *task, fd_question asks)
 {
-    struct blocked_call call;
-
-    if (!task->process || task->state != TASK_RUNNING || !idle_blocked_call(task, &call))
+    if (!task->process || task->state != TASK_RUNNING || !idle_blocked_call(task, &task->blocked))
         return false;
-    switch (call.number) {
+    switch (task->blocked.number) {
     case SYS_read:
     case SYS_readv:
     case SYS_pread64:
     case SYS_splice:
-        return is_terminal(box, task->tid, (int)call.args[0]);
+        return asks(box, task, (int)task->blocked.args[0]);
     case SYS_poll:
     case SYS_ppoll:
-        return in_poll(box, task, &call);
+        return in_poll(box, task, asks);
     case SYS_select:
     case SYS_pselect6:
-        return in_select(box, task, &call);
+        return in_select(box, task, asks);
     case SYS_epoll_wait:
     case SYS_epoll_pwait:
     case SYS_epoll_pwait2:
-        return in_epoll(box, task, &call);
+        return in_epoll(box, task, asks);
     default:
         return false;
     }
 }
 
+static bool stat_fd(const struct task *task, int fd, struct stat *ret)
+{
+    char path[48];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, fd);
+    return stat(path, ret) == 0 && S_ISCHR(ret->st_mode);
+}
+
+static bool is_terminal(const struct box *box, const struct task *task, int fd)
+{
+    struct stat st;
+
+    if (!stat_fd(task, fd, &st))
+        return false;
+    if (st.st_rdev == makedev(5, 0)) /* /dev/tty */
+        return true;
+    return st.st_dev == box->outside.st_dev && st.st_ino == box->outside.st_ino;
+}
+
 bool terminal_is_read(struct box *box)
 {
     FOR_EACH_TASK(box, task)
-    if (task_reads(box, task))
+    if (task_waits(box, task, is_terminal))
         return true;
     return false;
+}
+
+/* ---- what is under way -------------------------------------------------------------------- */
+
+/* Polling an end of a pty that is empty waits for the kernel's worker that fills it. */
+static bool flush_fd(const struct box *box, const struct task *task, int fd)
+{
+    struct stat st;
+    unsigned major_number;
+
+    (void)box;
+    if (!stat_fd(task, fd, &st))
+        return false;
+    major_number = major(st.st_rdev);
+    if (major_number != 5 && (major_number < 136 || major_number > 143))
+        return false;
+    CLEANUP(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, task->process->pid, 0);
+    CLEANUP(fd_close) int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+    if (copy >= 0)
+        (void)poll(&(struct pollfd){.fd = copy, .events = POLLIN}, 1, 0);
+    return false;
+}
+
+bool terminal_flush(struct box *box)
+{
+    if (!box->has_ptys && !settle_asked(box))
+        return false;
+    FOR_EACH_TASK(box, task)
+    (void)task_waits(box, task, flush_fd);
+    return true;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <vterm.h>
 
-enum { ANSWER_BYTES_MAX = 64 << 10 };
+enum { ANSWER_BYTES_MAX = 64 << 10, FEED_BYTES_MAX = 4096 };
 
 struct screen {
     VTerm *vterm;         /* owned */
@@ -207,7 +207,13 @@ static void on_string(void *user, char kind, const char *text, size_t length)
 
 static void on_fed(void *user, const char *bytes, size_t length)
 {
-    (void)vterm_input_write(((struct screen *)user)->vterm, bytes, length);
+    VTerm *vterm = ((struct screen *)user)->vterm;
+
+    /* libvterm puts as many characters on its stack as it is given at once. */
+    for (size_t part; length; bytes += part, length -= part) {
+        part = length < FEED_BYTES_MAX ? length : FEED_BYTES_MAX;
+        (void)vterm_input_write(vterm, bytes, part);
+    }
 }
 
 struct screen *screen_new(unsigned rows, unsigned cols, unsigned scrollback)

@@ -32,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         screen_feed(pieces, data + at, size - at < step ? size - at : step);
     snapshot_add(&first, whole, VITRO_TERM_TEXT);
     snapshot_add(&second, pieces, VITRO_TERM_TEXT);
+    assert(first.length == second.length &&
+           (!first.length || memcmp(first.data, second.data, first.length) == 0));
     show(whole);
     screen_resize(whole, 1 + rows / 2, 2 + cols * 2 % 90);
     screen_feed(whole, data, size / 2);

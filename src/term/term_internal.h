@@ -59,6 +59,7 @@ struct vitro_term {
     struct plain *plain;   /* owned; NULL in a box */
     int master, slave;     /* the terminal's ends; -1 until they are there */
     int socket;            /* to the supervisor */
+    int init_fd;           /* pidfd of the box's init */
     uint32_t serial;       /* of the last request */
     uint64_t budget_ns, ceiling_ns;
     size_t output_max;

@@ -58,10 +58,10 @@ static const char **environment(const struct vitro_term_options *options, char *
     return envp;
 }
 
-static int receive_ends(int socket, int *master, int *slave)
+static int receive_ends(vitro_term *t)
 {
     union {
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
         struct cmsghdr align;
     } control;
     char byte;
@@ -70,17 +70,18 @@ static int receive_ends(int socket, int *master, int *slave)
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
-    int ends[2];
+    int ends[3];
 
-    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) <= 0)
+    if (recvmsg(t->socket, &message, MSG_CMSG_CLOEXEC) <= 0)
         return -EPIPE;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof ends))
         return -EPROTO;
     memcpy(ends, CMSG_DATA(header), sizeof ends);
-    *master = ends[0];
-    *slave = ends[1];
-    return fcntl(*master, F_SETFL, O_RDWR | O_NONBLOCK) < 0 ? -errno : 0;
+    t->master = ends[0];
+    t->slave = ends[1];
+    t->init_fd = ends[2];
+    return fcntl(t->master, F_SETFL, O_RDWR | O_NONBLOCK) < 0 ? -errno : 0;
 }
 
 /* Until the box has made the terminal, or has failed. */
@@ -94,7 +95,7 @@ static int take_terminal(vitro_term *t, struct err *err)
         if (poll(fds, 2, 1000) < 0 && errno != EINTR)
             return err_set(err, -errno, "wait for the terminal: %m");
         if (fds[0].revents & POLLIN) {
-            int r = receive_ends(t->socket, &t->master, &t->slave);
+            int r = receive_ends(t);
             return r < 0 ? err_set(err, r, "take the terminal: %s", strerror(-r)) : 0;
         }
         if (fds[1].revents) {
@@ -156,7 +157,7 @@ vitro_term *vitro_term_open(const struct vitro_term_options *options, struct vit
     CLEANUP(mem_free) char *term = NULL;
     struct err unused = {0}, *err = error ? (struct err *)error : &unused;
 
-    t->master = t->slave = t->socket = -1;
+    t->master = t->slave = t->socket = t->init_fd = -1;
     t->due_ns = -1;
     int r = resolve(t, options, err);
     if (r == 0) {
@@ -177,6 +178,9 @@ void vitro_term_close(vitro_term *t)
         return;
     if (t->box)
         vitro_box_free(t->box);
+    if (t->init_fd >= 0) /* the last of the box: it goes when nobody else is left */
+        (void)poll(&(struct pollfd){.fd = t->init_fd, .events = POLLIN}, 1, 10000);
+    fd_close(t->init_fd);
     if (t->plain)
         plain_stop(t->plain);
     fd_close(t->master);
