@@ -256,6 +256,11 @@ static int play(const struct cli_args *args, const struct script_set *set,
         reports.junit = script_out_new(SCRIPT_JUNIT, false, set->case_count);
     int r = script_suite(set, script, on_case, on_progress, &reports, &totals, &err);
     clear_line(&reports);
+    CLEANUP(buf_done) struct buf unused = {0};
+    script_unused_goldens(set, &unused);
+    for (const char *p = buf_text(&unused); *p; p += strcspn(p, "\n") + 1)
+        (void)fprintf(stderr, "vitro: no scenario compares with '%.*s'\n", (int)strcspn(p, "\n"),
+                      p);
     if (r == 0) {
         script_out_end(reports.out, &totals, &text);
         (void)fputs(buf_text(&text), stdout);

@@ -75,7 +75,7 @@ static int check_answer(const json_t *answer, struct err *err)
 {
     static const char *const steps[] = {"stdout", "stderr", "delay_ns", "write",
                                         "run",    "env",    "linger_ns"};
-    static const char *const ends[] = {"steps", "exit", "signal", "hang", "pass", "tmux"};
+    static const char *const ends[] = {"steps", "exit", "signal", "hang", "pass", "tmux", "record"};
     const char *key;
     json_t *value, *step;
     size_t index;

@@ -57,6 +57,14 @@ void shim_log_show(const struct shim_log *log, const char *name, struct buf *ret
  * were not met. One paragraph each; returns how many. */
 int shim_verify(const struct sandbox *sandbox, struct buf *ret, size_t *ret_count, struct err *err);
 
+/* shim_cassette.c: calls that were passed on with `record`, as a cassette
+ * (docs/formats/cassette.md) that `vitro run --cassette` plays as well; replaces one that is there.
+ */
+int shim_record(const struct sandbox *sandbox, const char *name, const char *path, struct err *err);
+/* Rules from a cassette: each recording of this command answers once, the same call in the order of
+ * the recordings; those that nobody asked for fail the test. -ENOENT when it has none. */
+int shim_replay(struct sandbox *sandbox, const char *name, const char *path, struct err *err);
+
 /* Two-line presets. */
 json_t *shim_answer_success(const char *output);               /* exit 0 */
 json_t *shim_answer_failure(const char *error_text, int code); /* standard error, exit code */

@@ -258,7 +258,8 @@ static size_t verify_plans(const struct sandbox *sandbox, const struct shim_log 
             json_int_t wanted = json_integer_value(json_object_get(rule, "times")), got = 0;
             const char *label = json_string_value(json_object_get(rule, "label"));
 
-            if (!text_equal(json_string_value(json_object_get(rule, "kind")), "plan"))
+            if (!text_equal(json_string_value(json_object_get(rule, "kind")), "plan") &&
+                !json_is_true(json_object_get(rule, "must")))
                 continue;
             wanted = json_object_get(rule, "times") ? wanted : 1;
             json_array_foreach(log->calls, i, entry)

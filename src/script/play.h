@@ -50,9 +50,12 @@ struct play {
     struct buf failure; /* everything about it */
     const struct vt_line *failed_at;
     bool sabotaging;         /* what is set now stays */
+    bool sabotaged;          /* it is expected to fail: nothing is kept */
     struct play_step *steps; /* owned; lines of this section that were played */
     size_t step_count;
-    unsigned depth;          /* of the lines that play */
+    unsigned depth;   /* of the lines that play */
+    char **cassettes; /* owned, NAME=PATH: written when the scenario has passed */
+    size_t cassette_count;
     vitro_term *clients[16]; /* of tmux, until the scenario ends */
     size_t client_count;
 };
@@ -115,7 +118,7 @@ play_verb verb_axis, verb_plain, verb_boxed, verb_size, verb_term, verb_quota, v
 play_verb verb_exec, verb_stdin, verb_stdout, verb_stderr, verb_exits, verb_takes,
     verb_capture; /* verbs_exec.c */
 play_verb verb_shim, verb_reply, verb_expect, verb_else, verb_spy, verb_success, verb_failure,
-    verb_no; /* verbs_shim.c */
+    verb_no, verb_record, verb_replay; /* verbs_shim.c */
 play_verb verb_run, verb_see, verb_not, verb_never, verb_ever, verb_type, verb_send, verb_eof,
     verb_resize, verb_signal, verb_settled, verb_advance, verb_screen, verb_cursor, verb_title,
     verb_waits, verb_mark, verb_snapshot;                  /* verbs_run.c */

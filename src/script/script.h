@@ -87,6 +87,9 @@ struct script_set { /* everything that was loaded */
 int script_load(const char *const *paths, const struct script_options *options,
                 struct script_set *ret, struct err *err);
 void script_set_done(struct script_set *set);
+/* Files NAME.screen that no scenario beside them names, one line each; only of directories whose
+ * scenarios were all loaded. */
+void script_unused_goldens(const struct script_set *set, struct buf *ret);
 
 /* Called once a case in the order of the set, in the caller's process. */
 typedef void script_report(void *context, const struct script_case *which,

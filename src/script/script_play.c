@@ -70,6 +70,11 @@ static int check_end(struct play *play, struct err *err)
         r = play_fail(play, "%s", buf_text(&text));
     if (r == 0)
         r = sandbox_check_quota(play->sandbox, NULL, err);
+    for (size_t i = 0; r == 0 && !play->sabotaged && i < play->cassette_count; i++) {
+        const char *pair = play->cassettes[i];
+        CLEANUP(mem_free) char *name = mem_dupn(pair, strcspn(pair, "="));
+        r = shim_record(play->sandbox, name, pair + strlen(name) + 1, err);
+    }
     return r;
 }
 
@@ -166,6 +171,7 @@ static int play_all(struct play *play, const struct vt_line *sabotage, struct er
 {
     int r = write_files(play, err);
 
+    play->sabotaged = sabotage != NULL;
     if (r == 0 && sabotage) {
         play->sabotaging = true;
         r = play_lines(play, sabotage->lines, sabotage->line_count, AT_SABOTAGE);
@@ -193,6 +199,9 @@ static void play_done(struct play *play)
     free(play->variables);
     free(play->axes);
     free(play->steps);
+    for (size_t i = 0; i < play->cassette_count; i++)
+        free(play->cassettes[i]);
+    free(play->cassettes);
     free(play->term);
     buf_done(&play->output.out);
     buf_done(&play->output.error);

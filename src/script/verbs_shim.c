@@ -345,6 +345,48 @@ int verb_spy(struct play *play, struct words *w)
                 : 0;
 }
 
+/* A cassette beside the scenario. */
+static char *cassette_path(const struct play *play, const char *name)
+{
+    const char *directory = ".";
+
+    (void)play_variable(play, "DIR", &directory, NULL);
+    return *name == '/' ? mem_dup(name) : mem_format("%s/%s", directory, name);
+}
+
+/* record FILE: the real command, once; replay FILE: what it did then */
+int verb_record(struct play *play, struct words *w)
+{
+    const char *name;
+    int r = words_text(w, "a file", &name);
+
+    if (r < 0 || !play)
+        return r;
+    const char *ci = getenv("CI");
+    if (ci && *ci)
+        return play_fail(play, "recording is refused while CI is set");
+    CLEANUP(mem_free) char *path = cassette_path(play, name);
+    CLEANUP(mem_free) char *pair = mem_format("%s=%s", shim_name(play), path);
+    play->cassettes = mem_grow(play->cassettes, (play->cassette_count + 1) * sizeof(char *));
+    play->cassettes[play->cassette_count++] = take_ptr(&pair);
+    return shim_set_else(play->sandbox, shim_name(play),
+                         json_pack("{s:b, s:b}", "pass", 1, "record", 1), w->err);
+}
+
+int verb_replay(struct play *play, struct words *w)
+{
+    const char *name;
+    int r = words_text(w, "a file", &name);
+
+    if (r < 0 || !play)
+        return r;
+    CLEANUP(mem_free) char *path = cassette_path(play, name);
+    r = shim_replay(play->sandbox, shim_name(play), path, w->err);
+    return r == -ENOENT
+               ? err_hint(w->err, "write 'record %s' in its place, play the scenario once", name)
+               : r;
+}
+
 int verb_success(struct play *play, struct words *w)
 {
     const char *text = NULL;

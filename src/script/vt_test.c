@@ -199,6 +199,10 @@ TEST(a_wrong_word_is_told_with_what_was_expected_and_the_closest)
     check_fails("shim gh\n  reply stdot \"x\"\n", "did you mean 'stdout'?");
     check_fails("shim gh\n  reply [/(/] exit 0\n", "a.vt:2:10");
     check_fails("shim gh\n  reply with exit 0\n", "expected quoted texts or expressions");
+    check_fails("shim gh\n  record\n", "expected a file, found the end of the line");
+    check_fails("shim gh\n  replay a b\n", "expected the end of the line, found b");
+    check_fails("clients deck\n", "expected sizes, as 80x24 120x40");
+    check_fails("clients deck 80\n", "expected a size, as 80x24, found 80");
     check_fails("repeat x\n  exec true\n", "expected how often");
     check_fails("exec true\n  capture x \"y\"\n", "expected an expression, as /id: (.*)/");
     check_fails("exec true\n  stdout is\n", "expected a text, found the end of the line");

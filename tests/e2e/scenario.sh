@@ -176,6 +176,38 @@ VT
     out_has "shim: gh pr list: no rule answers this call"
     out_has "shim: gh [\"issue\", \"create\"]: expected 2 calls, got 1"'
 
+test_that "a spy records into a cassette, and a shim, or a box, plays it" '
+    file rec.vt <<VT
+shim fortune
+  record calls.tape
+exec sh -c "fortune one; echo body | fortune read; fortune one; fortune fail || true"
+  stdout is "told one\nread body\ntold one\n"
+  stderr is "no such fortune\n"
+  takes 30s
+shim fortune called 4 times
+VT
+    mkdir real; file real/fortune <<SH
+#!/bin/sh
+case \$1 in
+one) sleep 10; echo told one ;;
+read) sleep 10; echo "read \$(cat)" ;;
+*) echo no such fortune >&2; exit 3 ;;
+esac
+SH
+    chmod +x real/fortune
+    PATH=$PWD/real:$PATH run "$VITRO" test rec.vt; cat "$RUN/out"; status_is 0
+    CI=1 PATH=$PWD/real:$PATH run "$VITRO" test rec.vt; status_is 1; out_has "recording is refused while CI is set"
+    run "$VITRO" tape show calls.tape; out_has subprocess
+    sed "s/record calls/replay calls/" rec.vt >play.vt
+    rm -r real
+    run "$VITRO" test play.vt; cat "$RUN/out"; status_is 0
+    run "$VITRO" run --cassette calls.tape --proc none --tape-only fortune --allow unused -- sh -c "fortune one"; out_is "told one"
+    sed "s/; fortune one; fortune fail || true//; /stdout/d; /stderr/d; /takes/d; /called/d" play.vt >less.vt
+    run "$VITRO" test less.vt; status_is 1
+    out_has "shim: fortune one: expected 2 calls, got 1"; out_has "shim: fortune fail: expected 1 call, got 0"
+    printf "shim gh\n  replay none.tape\n" >none.vt
+    run "$VITRO" test none.vt; status_is 1; out_has none.tape; out_has "record none.tape"'
+
 test_that "a build runs once for all scenarios" '
     mkdir s; for i in 1 2 3 4; do printf "build sh -c \"echo x >>count\"\nexec true\n" >s/$i.vt; done
     run "$VITRO" test -j 4 s; status_is 0; [ "$(wc -l <s/count)" = 1 ]
@@ -206,6 +238,8 @@ VT
     run env CI=1 "$VITRO" test --update a.vt; status_is 2; err_has "CI"
     run "$VITRO" test --update a.vt; status_is 0; grep -qx hello a.screen
     run "$VITRO" test a.vt; status_is 0
+    : >old.screen; run "$VITRO" test .; err_has "no scenario compares with '"'./old.screen'"'"; err_lacks a.screen
+    echo "exec true" >b.vt; run "$VITRO" test b.vt; err_lacks old.screen; rm b.vt
     sed -i "s/echo hello/echo hellO/; s/see \"hello\"/see \"hell\"/" a.vt
     run "$VITRO" test a.vt; status_is 1; grep -qx hellO a.screen.actual'
 

@@ -160,18 +160,32 @@ static char *find_real(const struct shim_call *call)
     shim_die("there is no '%s' on PATH but the shim", call->name);
 }
 
-static void __attribute__((noreturn)) pass_on(const struct shim_call *call, json_int_t seq)
+/* With `record` we stand between the program and whoever reads its output. */
+static void __attribute__((noreturn))
+pass_on(const struct shim_call *call, json_int_t seq, bool record)
 {
     CLEANUP(mem_free) char *real = find_real(call);
-    pid_t pid = fork();
+    int pipes[2][2] = {{-1, -1}, {-1, -1}};
 
+    for (int i = 0; record && i < 2; i++)
+        if (pipe2(pipes[i], O_CLOEXEC) < 0)
+            shim_die("make a pipe: %s", strerror(errno));
+    pid_t pid = fork();
     if (pid == 0) {
         give_input_back(call);
+        for (int i = 0; record && i < 2; i++)
+            (void)dup2(pipes[i][1], i + 1);
         (void)execv(real, (char *const *)call->call.argv);
         shim_die("run '%s': %s", real, strerror(errno));
     }
+    json_t *heard = NULL;
+    if (record) {
+        (void)close(pipes[0][1]);
+        (void)close(pipes[1][1]);
+        heard = shim_listen((const int[]){pipes[0][0], pipes[1][0]});
+    }
     int status = pid < 0 ? SHIM_BROKEN << 8 : wait_for(pid);
-    shim_note_end(call, seq, status);
+    shim_note_end(call, seq, status, heard);
     end_as(status);
 }
 
@@ -244,7 +258,7 @@ void shim_act(const struct shim_call *call, const json_t *answer, json_int_t seq
     for (size_t i = 0; i < json_array_size(steps); i++)
         step(call, json_array_get(steps, i), &status);
     if (json_is_true(json_object_get(answer, "pass")))
-        pass_on(call, seq);
+        pass_on(call, seq, json_is_true(json_object_get(answer, "record")));
     while (json_is_true(json_object_get(answer, "hang")))
         (void)pause();
     if ((value = json_object_get(answer, "signal")))

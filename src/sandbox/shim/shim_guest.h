@@ -41,8 +41,13 @@ void shim_choose(const struct shim_call *call, const json_t *command, const json
 /* Does what the answer says and ends as it says. `seq` is the number of the call. */
 void shim_act(const struct shim_call *call, const json_t *answer, json_int_t seq)
     __attribute__((noreturn));
-/* Notes how a program ended that the call was passed to. */
-void shim_note_end(const struct shim_call *call, json_int_t seq, int wait_status);
+/* Notes how a program ended that the call was passed to; takes `heard`, what it wrote and when, or
+ * NULL. */
+void shim_note_end(const struct shim_call *call, json_int_t seq, int wait_status, json_t *heard);
+/* Takes over what a child writes to two pipes and hands it on; returns owned JSON, see
+ * docs/formats/shim.md. */
+json_t *shim_listen(const int pipes[2]);
+json_int_t shim_now_ns(void);
 void shim_die(const char *format, ...) PRINTF_LIKE(1, 2) __attribute__((noreturn));
 
 /* Text is itself; other bytes are {"hex": ".."}. */

@@ -117,7 +117,7 @@ static int lock(const struct shim_call *call)
     return fd;
 }
 
-static json_int_t now_ns(void)
+json_int_t shim_now_ns(void)
 {
     struct timespec now;
 
@@ -125,14 +125,16 @@ static json_int_t now_ns(void)
     return now.tv_sec * (json_int_t)1000000000 + now.tv_nsec;
 }
 
-void shim_note_end(const struct shim_call *call, json_int_t seq, int wait_status)
+void shim_note_end(const struct shim_call *call, json_int_t seq, int wait_status, json_t *heard)
 {
     bool died = WIFSIGNALED(wait_status);
-    CLEANUP(json_free) json_t *entry =
-        json_pack("{s:I, s:s, s:i, s:I}", "end", seq, "name", call->name, died ? "signal" : "exit",
-                  died ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), "time_ns", now_ns());
+    CLEANUP(json_free) json_t *entry = json_pack(
+        "{s:I, s:s, s:i, s:I}", "end", seq, "name", call->name, died ? "signal" : "exit",
+        died ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status), "time_ns", shim_now_ns());
     CLEANUP(fd_close) int held = lock(call);
 
+    if (heard)
+        json_object_set_new(entry, "heard", heard);
     append(call, entry);
 }
 
@@ -178,8 +180,8 @@ static json_int_t note(const struct shim_call *call, const struct shim_choice *c
     CLEANUP(json_free) json_t *entry = json_pack(
         "{s:I, s:s, s:o, s:o, s:o, s:I, s:s, s:i, s:{s:i}}", "call", seq, "name", call->name,
         "argv", strings(call->call.argv), "cwd", shim_bytes_to_json(call->cwd, strlen(call->cwd)),
-        "env", environment(call->call.env), "time_ns", now_ns(), "outcome", choice->outcome, "rule",
-        choice->rule, "host", "pid", (int)getpid());
+        "env", environment(call->call.env), "time_ns", shim_now_ns(), "outcome", choice->outcome,
+        "rule", choice->rule, "host", "pid", (int)getpid());
 
     if (!entry)
         shim_die("note the call of '%s'", call->name);
