@@ -30,9 +30,11 @@ struct box_clock {
 int box_clock_parse(const char *text, struct box_clock *ret, struct err *err);
 
 struct box_options {
-    const char *const *argv; /* PROGRAM and its arguments, NULL behind the last */
-    const char *const *envp; /* NULL: the caller's environment */
-    const char *directory;   /* working directory; NULL: the caller's */
+    const char *const *argv;    /* PROGRAM and its arguments, NULL behind the last */
+    const char *const *envp;    /* NULL: the caller's environment */
+    const char *path_first;     /* a directory to search before those of PATH; NULL: none */
+    const char *const *add_env; /* "NAME=VALUE" that guests get beside it; NULL: none */
+    const char *directory;      /* working directory; NULL: the caller's */
     struct box_clock clock;
     uint64_t seed; /* 0 reads as 1 */
     bool random_real, identity_real, net_real;

@@ -135,7 +135,8 @@ static struct box_options resolve(const struct box_options *given)
     options.timeout_ns = given->timeout_ns ? given->timeout_ns : DEFAULT_TIMEOUT_NS;
     options.max_procs = given->max_procs ? given->max_procs : 4096;
     options.cpus = given->cpus ? given->cpus : 1;
-    options.fs.share_tmp |= names_tmp(given->argv);
+    options.fs.share_tmp |= names_tmp(given->argv) ||
+                            (given->path_first && strncmp(given->path_first, "/tmp/", 5) == 0);
     return options;
 }
 

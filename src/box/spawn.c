@@ -150,11 +150,13 @@ static char **guest_environment(const struct box_options *options)
     static const char *const fixed[] = {"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8"};
     static const char mark[] = "VITRO_BOX=1"; /* tells a vitro inside that it is inside */
     const char *const *from = options->envp ? options->envp : (const char *const *)environ;
-    size_t count = 0, used = 0;
+    size_t count = 0, used = 0, added = 0;
 
     while (from[count])
         count++;
-    char **envp = mem_alloc((count + ARRAY_LENGTH(fixed) + 3) * sizeof *envp);
+    while (options->add_env && options->add_env[added])
+        added++;
+    char **envp = mem_alloc((count + added + ARRAY_LENGTH(fixed) + 3) * sizeof *envp);
     for (size_t i = 0; i < count; i++) {
         bool replaced = strncmp(from[i], "VITRO_", 6) == 0;
         for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++) {
@@ -163,12 +165,16 @@ static char **guest_environment(const struct box_options *options)
         }
         if (!replaced)
             envp[used++] = (char *)from[i];
+        if (options->path_first && strncmp(from[i], "PATH=", 5) == 0)
+            envp[used - 1] = mem_format("PATH=%s:%s", options->path_first, from[i] + 5);
         /* Recorded programs are found here if nowhere else; the same while they are recorded. */
         if (options->proc.mode != PROC_OFF && strncmp(from[i], "PATH=", 5) == 0)
-            envp[used - 1] = mem_format("%s:%s", from[i], subs_programs_directory);
+            envp[used - 1] = mem_format("%s:%s", envp[used - 1], subs_programs_directory);
     }
     for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++)
         envp[used++] = (char *)fixed[j];
+    for (size_t i = 0; i < added; i++)
+        envp[used++] = (char *)options->add_env[i];
     envp[used] = (char *)mark;
     return envp;
 }
@@ -185,6 +191,9 @@ static void exec_program(struct box *box, int socket, char **envp)
         fail_for(socket, box->options->argv[0], name);
     }
     const char *path = getenv("PATH");
+    if (options->path_first)
+        path =
+            mem_format("%s:%s", options->path_first, path ? path : "/usr/local/bin:/usr/bin:/bin");
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
         size_t length = strcspn(at, ":");
         char candidate[4096];

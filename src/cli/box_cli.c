@@ -68,10 +68,10 @@ static int read_allow(const struct cli_args *args, struct box_options *ret, stru
     return 0;
 }
 
-static int read_size(const struct cli_args *args, uint64_t *ret, struct err *err)
+static int read_size(const struct cli_args *args, const char *name, uint64_t *ret, struct err *err)
 {
     static const char units[] = "kmgt";
-    const char *text = cli_value(args, "size-limit");
+    const char *text = cli_value(args, name);
 
     if (!text)
         return 0;
@@ -84,7 +84,7 @@ static int read_size(const struct cli_args *args, uint64_t *ret, struct err *err
         *ret <<= shift;
         return 0;
     }
-    err_set(err, -EINVAL, "--size-limit '%s' is not a size", text);
+    err_set(err, -EINVAL, "--%s '%s' is not a size", name, text);
     return err_hint(err, "write a number of bytes, or 512k, 64m, 2g");
 }
 
@@ -118,7 +118,7 @@ static int read_files(const struct cli_args *args, struct fs_options *fs, struct
         err_set(err, -EINVAL, "--fs '%s' is not known", mode);
         return err_hint(err, "write --fs overlay, --fs ro or --fs real");
     }
-    return read_size(args, &fs->size_limit, err);
+    return read_size(args, "size-limit", &fs->size_limit, err);
 }
 
 void box_cli_done(struct box_options *options)
@@ -126,12 +126,13 @@ void box_cli_done(struct box_options *options)
     free((void *)options->fs.writable);
     free((void *)options->fs.hide);
     options->fs.writable = options->fs.hide = NULL;
+    wasi_cli_done(options);
 }
 
 int box_cli_read(const struct cli_args *args, struct box_options *ret, struct err *err)
 {
     const char *clock = cli_value(args, "clock");
-    uint64_t cpus = 0, procs = 0;
+    uint64_t cpus = 0, procs = 0, memory = 0;
     int r = clock ? box_clock_parse(clock, &ret->clock, err) : 0;
 
     cli_operands(args, &ret->argv);
@@ -147,9 +148,11 @@ int box_cli_read(const struct cli_args *args, struct box_options *ret, struct er
         (r = read_choice(args, "net", "deny", "real", &ret->net_real, err)) < 0 ||
         (r = read_choice(args, "random", "virtual", "real", &ret->random_real, err)) < 0 ||
         (r = read_choice(args, "identity", "virtual", "real", &ret->identity_real, err)) < 0 ||
-        (r = read_files(args, &ret->fs, err)) < 0)
+        (r = read_files(args, &ret->fs, err)) < 0 ||
+        (r = read_size(args, "wasi-memory", &memory, err)) < 0)
         return r;
     ret->cpus = (unsigned)cpus;
     ret->max_procs = (unsigned)procs;
-    return read_allow(args, ret, err);
+    r = read_allow(args, ret, err);
+    return r < 0 ? r : wasi_cli_read(args, memory, ret, err);
 }

@@ -2,6 +2,7 @@
 /* box_cli: the options of a box on the command line, shared by the verbs that make boxes. */
 #pragma once
 #include "cli/cli.h"
+#include "cli/wasi_cli.h"
 #include "box/box_options.h"
 
 /* Rows for a verb's option table. */
@@ -29,6 +30,7 @@
         {"share-tmp", NULL, "show the machine's /tmp, as when the command names a file there", 0,  \
          false},                                                                                   \
         {"trace-reads", NULL, "put what guests open and list on the tape too", 0, false},          \
+        WASI_CLI_OPTIONS,                                                                          \
     {                                                                                              \
         "allow", "WHAT", "do not fail on a finding: leak, orphan, miss, unused", 0, true           \
     }

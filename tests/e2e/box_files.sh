@@ -68,7 +68,6 @@ test_that "an ordinary user renames directories of the lower layer" '
     run setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/nonexistent XDG_STATE_HOME="$PWD/../s" ../vitro run -- /usr/bin/python3 -c "
 import os; os.rename(\"d\", \"x\"); print(open(\"x/e/f\").read().strip(), os.path.exists(\"d\"))"
     status_is 0; out_is "1 False"; [ -e d/e/f ] || fail "d is gone"'
-tap_done
 
 test_that "a directory larger than any buffer is listed in order, and can be emptied while it is read" '
     mkdir big; i=0; while [ $i -lt 3000 ]; do : >"big/$(( i * 7919 % 3000 ))-a-name-of-some-length"; i=$((i+1)); done
@@ -100,3 +99,4 @@ test_that "names that are no UTF-8 are recorded like others" '
     run "$VITRO" run --record c -- sh -c "echo x >\"\$1\"" sh "$odd-new"; status_is 0
     grep -q "\"path\":{\"base64\"" c/tape || fail "the file is not on the tape"
     run "$VITRO" tape verify c; status_is 0'
+tap_done
