@@ -2,6 +2,7 @@
 /* vitro test: plays scenarios. (cmd_test.c would be a test program.) The words of `vitro run` that
  * a scenario may use are read here, by the same table and the same code as on the command line. */
 #include "cli/box_cli.h"
+#include "cli/proc_cli.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/wall.h"
@@ -64,7 +65,12 @@ const struct command command_test = {
 
 /* ---- the words of vitro run ------------------------------------------------------------------ */
 
-static const struct cli_option axis_options[] = {BOX_CLI_OPTIONS, {0}};
+static const struct cli_option axis_options[] = {
+    BOX_CLI_OPTIONS,
+    {"cassette", "PATH", "a bundle or a tape that answers for subprocesses", 0, false},
+    PROC_CLI_OPTIONS,
+    {0},
+};
 
 static const struct command axes_command = {
     .name = "run",
@@ -84,6 +90,7 @@ static bool axis_has_value(const char *name)
 /* The pairs become a command line; what is read must live until axes_done. */
 struct axes_kept {
     struct cli_args *args;
+    struct proc_cli proc;
     char *words[130];
     int count;
 };
@@ -96,6 +103,7 @@ static void axes_release(void)
         free(kept.words[i]);
     kept.count = 0;
     kept.args = cli_args_free(kept.args);
+    proc_cli_done(&kept.proc);
 }
 
 static int axes_read(const char *const *names, const char *const *values, size_t count,
@@ -110,7 +118,13 @@ static int axes_read(const char *const *names, const char *const *values, size_t
     kept.words[kept.count++] = mem_dup("program");
     kept.words[kept.count] = NULL;
     int r = cli_parse(&axes_command, kept.count, kept.words, &kept.args, err);
-    return r < 0 ? r : box_cli_read(kept.args, ret, err);
+    if (r < 0 || (r = box_cli_read(kept.args, ret, err)) < 0 ||
+        (r = proc_cli_read(kept.args, &ret->proc, &kept.proc, err)) < 0)
+        return r;
+    ret->proc.cassette = cli_value(kept.args, "cassette");
+    if (ret->proc.cassette)
+        ret->proc.mode = PROC_REPLAY;
+    return 0;
 }
 
 static void axes_done(struct box_options *box)

@@ -86,6 +86,8 @@ static int run_boxed(struct play *play, const struct exec *exec, struct err *err
         play_clock_after(play, &box, findings->virtual_ns);
         if (findings->text[0] && findings->outcome != BOX_EXITED)
             buf_addf(&play->output.error, "vitro: %s\n", findings->text);
+        if (findings->proc.text[0])
+            buf_addf(&play->output.error, "vitro: %s\n", findings->proc.text);
         for (size_t i = 0; i < findings->leak_count && i < BOX_LEAKS_MAX; i++)
             buf_addf(&play->output.error, "vitro: leak %s by %s\n", findings->leaks[i].capability,
                      findings->leaks[i].process);

@@ -96,6 +96,8 @@ static int open_session(struct play *play, const char *const *argv, struct box_o
 
     if (r < 0)
         return r;
+    if (box->proc.mode != PROC_OFF)
+        return err_set(err, -ENOTSUP, "a cassette answers programs of 'exec', not of 'run' yet");
     box->argv = argv;
     to_public(box, &options.box);
     options.box.clock = play->plain ? NULL : clock_text(play, box);

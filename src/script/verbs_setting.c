@@ -11,7 +11,8 @@
 
 static void set_axis(struct play *play, const char *name, const char *value)
 {
-    static const char *const repeat[] = {"writable", "hide", "allow"};
+    static const char *const repeat[] = {"writable",    "hide",      "allow",     "tape-only",
+                                         "tape-except", "match-env", "match-rule"};
     struct play_axis *axis = NULL;
     bool repeats = false;
 

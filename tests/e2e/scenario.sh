@@ -202,6 +202,11 @@ SH
     rm -r real
     run "$VITRO" test play.vt; cat "$RUN/out"; status_is 0
     run "$VITRO" run --cassette calls.tape --proc none --tape-only fortune --allow unused -- sh -c "fortune one"; out_is "told one"
+    printf "cassette \$DIR/calls.tape\ntape-only fortune\nallow unused\nexec sh -c \"fortune one\"\n  stdout is \"told one\"\n  takes 10s\n" >box.vt
+    run "$VITRO" test box.vt; cat "$RUN/out"; status_is 0
+    sed -i /unused/d box.vt; run "$VITRO" test box.vt; status_is 1; out_has "exited with 122"; out_has "fortune fail"
+    sed -i "s/^exec sh -c/run sh -c/; s/  stdout is/  see/; /takes/d" box.vt
+    run "$VITRO" test box.vt; status_is 1; out_has "not of '"'run'"' yet"
     sed "s/; fortune one; fortune fail || true//; /stdout/d; /stderr/d; /takes/d; /called/d" play.vt >less.vt
     run "$VITRO" test less.vt; status_is 1
     out_has "shim: fortune one: expected 2 calls, got 1"; out_has "shim: fortune fail: expected 1 call, got 0"
@@ -271,7 +276,7 @@ test_that "an axis with a wrong value fails in words" '
 
 test_that "every word of vitro run is a word of scenarios" '
     "$VITRO" test --words >words
-    "$VITRO" run --help | sed -n "s/^ .*--\([a-z-]*\) .*/\1/p" | grep -vE "^(record|record-in-ci|tape-only|tape-except|match|on-miss|order|max-age|proc|cassette|name|control|diff|apply|quiet|json|help)" >axes
+    "$VITRO" run --help | sed -n "s/^ .*--\([a-z-]*\) .*/\1/p" | grep -vE "^(record|record-in-ci|proc|process-record|process-replay|name|control|diff|apply|quiet|json|help)" >axes
     [ "$(wc -l <axes)" -ge 10 ]
     for axis in $(cat axes); do grep -q "^$axis " words || fail "$axis is not a word"; done'
 
