@@ -301,6 +301,9 @@ void wait_begin(struct box *box, struct task *task, int64_t due_ns, long timed_o
 /* Replaces the timeout argument of a wait that began, so that the guest finds its own again. */
 void wait_replace(struct box *box, struct task *task, int argument, uint64_t value);
 bool wait_again(struct box *box, struct task *task, uint64_t value); /* our own call, restarted */
+/* The kernel goes on with a call that was cut short for nothing: a signal woke this thread and was
+ * taken by another. It becomes the endless call again. */
+bool wait_restart(struct task *task);
 bool wait_is_current(const struct task *task); /* it is still blocked in its wait (task->blocked) */
 void wait_end(struct box *box, struct task *task);
 void wait_fire(struct box *box, struct deadline *deadline);

@@ -467,8 +467,8 @@ void sub_take(struct box *box, struct sub *sub, size_t id)
     sub->recording = recording;
     sub->data = mem_dup(entry->data);
     sub->host = mem_dup(entry->host);
-    if (recording.has_digest && digest_of(box, program, &digest) &&
-        memcmp(&digest, &recording.digest, sizeof digest) != 0)
+    if (recording.has_digest && !text_starts(program, subs_programs_directory) &&
+        digest_of(box, program, &digest) && memcmp(&digest, &recording.digest, sizeof digest) != 0)
         sub_drift(box, sub, &digest);
 }
 
@@ -517,6 +517,48 @@ void subs_signal(struct box *box, struct task *task, int signal)
     for (struct process *process = box->processes; process && !own; process = process->next)
         own = process->sub == sub && process_pid_inside(process) == info.si_pid;
     sub->recording.awaits_signal = !own && info.si_signo != SIGPIPE;
+}
+
+/* The process that a pidfd of the caller's stands for, as the supervisor numbers it. */
+static pid_t of_pidfd(const struct task *task, int fd)
+{
+    char path[64];
+    CLEANUP(buf_done) struct buf text = {0};
+    struct err err;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", task->tid, fd);
+    if (file_read(path, 4096, &text, &err) < 0)
+        return 0;
+    const char *line = strstr(buf_text(&text), "Pid:");
+    return line ? (pid_t)strtol(line + 4, NULL, 10) : 0;
+}
+
+/* SIGKILL is delivered without a stop: who sends it is seen here. */
+void subs_kill(struct box *box, struct task *task)
+{
+    const struct user_regs_struct *regs = task_regs(task);
+    bool thread =
+        (long)regs->orig_rax == SYS_tgkill || (long)regs->orig_rax == SYS_rt_tgsigqueueinfo;
+    bool by_fd = (long)regs->orig_rax == SYS_pidfd_send_signal;
+    pid_t pid = (pid_t)regs->rdi, group = 0;
+
+    if (!box->subs || (thread ? regs->rdx : regs->rsi) != SIGKILL)
+        return;
+    if (by_fd)
+        pid = of_pidfd(task, (int)regs->rdi);
+    for (struct process *process = box->processes; process && pid < -1; process = process->next)
+        if (process_pid_inside(process) == -pid)
+            group = process->pid;
+    for (struct process *process = box->processes; process; process = process->next) {
+        struct sub *sub = process->sub;
+        if (!sub || sub->how != SUB_RECORDED || sub->pid != process->pid ||
+            sub == task->process->sub)
+            continue;
+        if (pid > 0   ? (by_fd ? process->pid : process_pid_inside(process)) == pid
+            : pid < 0 ? pid == -1 || (group && getpgid(process->pid) == group)
+                      : getpgid(process->pid) == getpgid(task->process->pid))
+            sub->recording.awaits_signal = true;
+    }
 }
 
 void subs_woke(struct box *box, const struct task *task)

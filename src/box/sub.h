@@ -67,7 +67,8 @@ void subs_ended(struct box *box, struct process *process, int status);
 void subs_released(struct box *box, struct process *process);
 void subs_woke(struct box *box, const struct task *task);         /* a wait of its own is over */
 void subs_signal(struct box *box, struct task *task, int signal); /* at its delivery stop */
-bool subs_stub_call(struct box *box, struct task *task);          /* STUB_CALL; true: it was ours */
+void subs_kill(struct box *box, struct task *task);      /* at the entry of kill and its kin */
+bool subs_stub_call(struct box *box, struct task *task); /* STUB_CALL; true: it was ours */
 bool subs_on_tape(const struct process *process, enum tape_kind kind);
 int subs_close(struct box *box, struct err *err);
 extern const char subs_stub_path[], subs_programs_directory[]; /* in guests */

@@ -51,6 +51,7 @@ enum verdict sys_kill(struct box *box, struct task *task)
 {
     bool parked = false;
 
+    subs_kill(box, task);
     FOR_EACH_TASK(box, other)
     parked |= other->state == TASK_PARKED;
     if (!parked)

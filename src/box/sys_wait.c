@@ -339,3 +339,9 @@ enum verdict sys_ppoll(struct box *box, struct task *task)
 
     return wait_with_rest(box, task, 2, false, regs->rsi == 0 && !regs->r10);
 }
+
+enum verdict sys_restart_syscall(struct box *box, struct task *task)
+{
+    (void)box;
+    return wait_restart(task) && task->on_exit ? VERDICT_EXIT : VERDICT_GO;
+}

@@ -169,6 +169,22 @@ bool wait_again(struct box *box, struct task *task, uint64_t value)
     return true;
 }
 
+bool wait_restart(struct task *task)
+{
+    struct wait *wait = &task->wait;
+    struct user_regs_struct *regs = task_regs(task);
+
+    if (!wait->active || wait->argument < 0 || regs->rip != wait->ip)
+        return false;
+    regs->orig_rax = (unsigned long long)wait->number; /* its arguments are where they were */
+    if (wait->original_ip)
+        regs->rcx = slot_address(task);
+    else if (!task->on_exit)
+        task->on_exit = put_back_exit;
+    task_set_regs(task);
+    return true;
+}
+
 /* As of the last look at the task, which the caller made sure is recent. */
 bool wait_is_current(const struct task *task)
 {

@@ -152,6 +152,23 @@ by another number"
     run "$VITRO" replay --hide /usr/bin/python3 out; status_is 0; out_is "[]
 by another number"'
 
+test_that "threads that start programs side by side, timeouts and long inputs are the same again" '
+    cat >side.py <<PY
+import subprocess, concurrent.futures as f
+def one(i): return subprocess.run(["sh", "-c", f"sleep {i % 4}; echo {i}"], capture_output=True, text=True).stdout
+with f.ThreadPoolExecutor(8) as pool: print("".join(pool.map(one, range(24))))
+try: subprocess.run(["sleep", "100"], timeout=3)
+except subprocess.TimeoutExpired: print("too long")
+p = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+print(len(p.communicate(b"x" * 1000000)[0]))
+PY
+    for i in 1 2 3; do
+        rm -rf out
+        run "$VITRO" run --record out -- /usr/bin/python3 side.py; status_is 0; out_has "too long"; out_has 1000000
+        cp "$RUN/out" expected
+        run "$VITRO" replay --mode outcome out; status_is 0; same expected "$RUN/out" # threads race for who starts first
+    done'
+
 test_that "modes: once, none, new, all, refresh, verify" '
     echo "date +%Y" >job.sh
     run "$VITRO" run --record c --proc none -- sh job.sh; status_is 2; err_has "there is none at"
