@@ -5,6 +5,7 @@
 #include "term/remote.h"
 #include "term/term_internal.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/when.h"
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static int load(const char *path, struct log *log, struct cast_meta *meta, struc
 
     if (r == 0)
         r = cast_read(buf_text(&text), text.length, log, meta, err);
-    return r < 0 && r == -EBADMSG ? err_wrap(err, "%s", path) : r;
+    return r == -EBADMSG ? err_wrap(err, "%s", path) : r;
 }
 
 static int term_cast(const struct cli_args *args)
@@ -83,6 +84,7 @@ static int term_cast(const struct cli_args *args)
 static const struct cli_option svg_options[] = {
     {"at", "DURATION", "the screen of a cast at this time (default: at its end)", 0, false},
     {"format", "FORMAT", "svg (default), text, styled, ansi or json", 'f', false},
+    {"png", NULL, "as PNG instead, drawn by rsvg-convert; needs --output", 0, false},
     {"output", "FILE", "write to this file", 'o', false},
     {0},
 };
@@ -110,6 +112,29 @@ static int read_format(const struct cli_args *args, enum vitro_term_format *ret)
     return name ? -EINVAL : 0;
 }
 
+/* Pixels need fonts, which are the machine's: rsvg-convert draws what we wrote. */
+static int write_png(const struct cli_args *args, const char *svg, size_t length)
+{
+    CLEANUP(buf_done) struct buf command = {0};
+
+    buf_adds(&command, "rsvg-convert --format png --output ");
+    text_add_quoted(&command, cli_value(args, "output"));
+    FILE *pipe = popen(buf_text(&command), "w");
+    bool written = pipe && fwrite(svg, 1, length, pipe) == length;
+    int status = pipe ? pclose(pipe) : -1;
+    if (written && status == 0)
+        return EXIT_CLEAN;
+    (void)fputs("vitro: rsvg-convert could not draw the picture\n"
+                "hint: install it (Debian: librsvg2-bin), or take the SVG\n",
+                stderr);
+    return EXIT_TROUBLE;
+}
+
+static int write_picture(const struct cli_args *args, const char *text, size_t length)
+{
+    return cli_flag(args, "png") ? write_png(args, text, length) : write_out(args, text, length);
+}
+
 static int term_svg(const struct cli_args *args)
 {
     const char *name = cmd_term_name(args), *at = cli_value(args, "at");
@@ -121,6 +146,8 @@ static int term_svg(const struct cli_args *args)
     if (read_format(args, &format) < 0)
         return cli_usage(&command_term_svg, "--format '%s': svg, text, styled, ansi or json",
                          format_name);
+    if (cli_flag(args, "png") && (!cli_value(args, "output") || format != VITRO_TERM_SVG))
+        return cli_usage(&command_term_svg, "--png needs --output FILE, and no --format");
     if (at && when_parse_duration(at, &at_ns, &err) < 0)
         return cli_usage(&command_term_svg, "--at: %s", err.text);
     if (!file_exists(name)) {
@@ -134,7 +161,7 @@ static int term_svg(const struct cli_args *args)
         const json_t *screen = json_object_get(reply, "screen");
         return code || (cli_json(args) && !cli_value(args, "output"))
                    ? code
-                   : write_out(args, json_string_value(screen), json_string_length(screen));
+                   : write_picture(args, json_string_value(screen), json_string_length(screen));
     }
     struct log log = {0};
     struct cast_meta meta;
@@ -151,7 +178,7 @@ static int term_svg(const struct cli_args *args)
     CLEANUP(buf_done) struct buf text = {0};
     snapshot_add(&text, screen, format);
     log_done(&log);
-    return write_out(args, buf_text(&text), text.length);
+    return write_picture(args, buf_text(&text), text.length);
 }
 
 /* ---- play ------------------------------------------------------------------------------------ */

@@ -32,6 +32,8 @@ struct term_wait term_wait_begin(vitro_term *t, uint64_t within_ns, uint64_t cei
         .real_started_ns = wall_monotonic_ns(),
     };
 
+    if (t->plain && within_ns && within_ns < wait.ceiling_ns)
+        wait.ceiling_ns = within_ns; /* there is but one time */
     wait.give_up_ns = wait.real_started_ns + wait.ceiling_ns;
     return wait;
 }

@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/wall.h"
 #include "base/when.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -111,7 +112,7 @@ static bool waits_for_terminal(const struct plain *plain, pid_t tid)
     return strcmp(text, plain->slave_path) == 0 || strcmp(text, "/dev/tty") == 0;
 }
 
-static void look_at_task(const struct plain *plain, pid_t tid, struct look *look)
+static void look_at_thread(const struct plain *plain, pid_t tid, struct look *look)
 {
     CLEANUP(buf_done) struct buf status = {0};
     char path[64];
@@ -129,7 +130,20 @@ static void look_at_task(const struct plain *plain, pid_t tid, struct look *look
     look->reading = look->reading || waits_for_terminal(plain, tid);
 }
 
-/* Everything below `pid`, by its threads' lists of children. */
+static void look_at_process(const struct plain *plain, pid_t pid, struct look *look)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *listing = opendir(path);
+    for (struct dirent *entry; listing && (entry = readdir(listing));)
+        if (entry->d_name[0] != '.')
+            look_at_thread(plain, (pid_t)strtol(entry->d_name, NULL, 10), look);
+    if (listing)
+        (void)closedir(listing);
+}
+
+/* Everything below `pid`. */
 static void look_below(const struct plain *plain, pid_t pid, struct look *look, unsigned depth)
 {
     CLEANUP(buf_done) struct buf list = {0};
@@ -142,7 +156,7 @@ static void look_below(const struct plain *plain, pid_t pid, struct look *look, 
         long child = strtol(at, &end, 10);
         if (end == at)
             break;
-        look_at_task(plain, (pid_t)child, look);
+        look_at_process(plain, (pid_t)child, look);
         look_below(plain, (pid_t)child, look, depth + 1);
     }
 }

@@ -119,6 +119,18 @@ test_that "casts, pictures and screens of equal sessions are equal bytes" '
     good play --instant 1.v3; out_has 2026
     ! grep -q " id=\|font-face\|=\"[0-9]*\.[0-9]" 1.svg'
 
+test_that "a picture is drawn as PNG where rsvg-convert is, and refused by name elsewhere" '
+    good open a -- sh -c "printf \"\033[1;31mred\033[0m\"; read x"
+    term svg a --png; status_is 2; err_has "needs --output"
+    term svg a --png -o a.png
+    drawn=$status; cp "$RUN/err" said
+    good close a
+    if command -v rsvg-convert >/dev/null; then
+        [ "$drawn" = 0 ] && [ "$(head -c 4 a.png | tail -c 3)" = PNG ]
+    else
+        [ "$drawn" = 125 ] && grep -q librsvg2-bin said
+    fi'
+
 test_that "a file that is no cast is refused by its line" '
     printf "{\"version\": 3, \"term\": {\"cols\": 80, \"rows\": 24}}\n[1, \"o\"]\n" >bad
     term svg bad; status_is 2; err_has "line 2"; err_has "[time, code, text]"
