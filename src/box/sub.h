@@ -4,10 +4,13 @@
  * A subprocess is what the program or a process below it executes, and everything that comes out of
  * it: children belong to the subprocess whose child they are. The first exec of a process decides:
  *
- *     sub.c        the decision, and the life of a subprocess from its exec to its last child
+ *     sub_call.c   what is called
+ *     sub_exec.c   the decision, and the stub
+ *     sub.c        the life of a subprocess from its exec to its last child
  *     sub_io.c     recording: what goes through its standard streams, in what order
  *     sub_files.c  recording: what became of the files it touched
  *     sub_play.c   playing: the recording as operations for the stub (stub_abi.h)
+ *     sub_choose.c playing: which recording it is, where that depends on standard input
  *
  * While one is recorded, calls on descriptors 0, 1 and 2 stop (SECTION(STREAMS) of policy.def), and
  * so do calls that change the tree of files (SECTION(EFFECTS)). Which descriptor is which stream is
@@ -72,6 +75,17 @@ bool subs_stub_call(struct box *box, struct task *task); /* STUB_CALL; true: it 
 bool subs_on_tape(const struct process *process, enum tape_kind kind);
 int subs_close(struct box *box, struct err *err);
 extern const char subs_stub_path[], subs_programs_directory[]; /* in guests */
+
+/* sub_call.c */
+struct sub_wanted { /* a call, as read from the guest; all owned */
+    char *program, *cwd;
+    char **argv, **env;
+};
+char *sub_read_program(struct task *task);                       /* NULL if it cannot be read */
+bool sub_read_wanted(struct task *task, struct sub_wanted *ret); /* the rest */
+void sub_wanted_done(struct sub_wanted *wanted);
+
+void sub_free(struct sub *sub); /* accepts NULL */
 
 /* sub_io.c */
 void sub_io_begin(struct box *box, struct task *task, struct sub *sub);

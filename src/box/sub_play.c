@@ -5,8 +5,7 @@
  * Files change before the output that was written behind them, at their own virtual times. Which
  * recording it is may depend on standard input: then the stub reads as much as the shortest
  * candidate did, and so on until one fits. */
-#include "box/sub.h"
-#include "box/stub_abi.h"
+#include "box/sub_play.h"
 #include "base/fd.h"
 #include "base/when.h"
 #include "proc/cassette_file.h"
@@ -21,36 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct source { /* bytes of a stream or a file, piece by piece */
-    struct store_stream *stream;
-    const char *text; /* borrowed, instead */
-    uint64_t left;
-};
-
-enum reading { READING_NOTHING, READING_CHOICE, READING_EVENT };
-
-struct sub_play {
-    size_t *ids, count; /* candidates */
-    bool decided, ended;
-    enum reading reading;
-    uint64_t asked; /* bytes of the last STUB_READ */
-    struct spool input;
-    size_t event;        /* the next one */
-    uint64_t event_done; /* bytes of it */
-    struct source streams[3];
-    size_t file;  /* the next one, in the order of their times */
-    bool in_file; /* it is open, its bytes are being written */
-    struct source content;
-    struct store *store;
-    int64_t at_ns; /* how far the stub has slept */
-};
-
-struct build {
-    size_t ops, used;
-    struct stub_block block;
-};
-
-static struct build build;
+struct build sub_build;
 
 void sub_play_choose(struct sub *sub, const size_t *ids, size_t count)
 {
@@ -76,34 +46,34 @@ void sub_play_free(struct sub_play *play)
 
 static bool has_room(size_t ops, size_t bytes)
 {
-    return build.ops + ops < STUB_OPS && build.used + bytes <= STUB_ROOM;
+    return sub_build.ops + ops < STUB_OPS && sub_build.used + bytes <= STUB_ROOM;
 }
 
-static struct stub_op *add_op(enum stub_what what)
+struct stub_op *sub_add_op(enum stub_what what)
 {
-    struct stub_op *op = &build.block.ops[build.ops++];
+    struct stub_op *op = &sub_build.block.ops[sub_build.ops++];
 
     *op = (struct stub_op){.what = what};
     return op;
 }
 
-static uint64_t room_address(size_t at)
+uint64_t sub_room_address(size_t at)
 {
     return STUB_BLOCK + offsetof(struct stub_block, room) + at;
 }
 
 static uint64_t add_bytes(const void *bytes, size_t length)
 {
-    uint64_t address = room_address(build.used);
+    uint64_t address = sub_room_address(sub_build.used);
 
-    memcpy(build.block.room + build.used, bytes, length);
-    build.used += (length + 7) & ~(size_t)7;
+    memcpy(sub_build.block.room + sub_build.used, bytes, length);
+    sub_build.used += (length + 7) & ~(size_t)7;
     return address;
 }
 
 static void add_call(enum stub_what what, long number, uint64_t a, uint64_t b, uint64_t c)
 {
-    struct stub_op *op = add_op(what);
+    struct stub_op *op = sub_add_op(what);
 
     op->length = (uint64_t)number;
     op->arguments[0] = a;
@@ -111,43 +81,44 @@ static void add_call(enum stub_what what, long number, uint64_t a, uint64_t b, u
     op->arguments[2] = c;
 }
 
-static void add_read(struct sub_play *play, enum reading reading, uint64_t length)
+void sub_add_read(struct sub_play *play, enum reading reading, uint64_t length)
 {
-    struct stub_op *op = add_op(STUB_READ);
+    struct stub_op *op = sub_add_op(STUB_READ);
 
     play->reading = reading;
     play->asked = length < STUB_ROOM / 2 ? length : STUB_ROOM / 2;
     op->fd = 0;
-    op->address = room_address(STUB_ROOM / 2);
+    op->address = sub_room_address(STUB_ROOM / 2);
     op->length = play->asked;
-    (void)add_op(STUB_MORE);
+    (void)sub_add_op(STUB_MORE);
 }
 
 /* How many bytes of the source are now in the room, at most `length`. */
 static size_t pull(struct source *source, uint64_t length, uint64_t *ret_address)
 {
-    size_t space = STUB_ROOM - build.used;
+    size_t space = STUB_ROOM - sub_build.used;
     uint64_t wanted = length < source->left ? length : source->left;
     size_t count = wanted < space ? (size_t)wanted : space;
 
-    *ret_address = room_address(build.used);
+    *ret_address = sub_room_address(sub_build.used);
     if (source->text) {
-        memcpy(build.block.room + build.used, source->text, count);
+        memcpy(sub_build.block.room + sub_build.used, source->text, count);
         source->text += count;
     } else if (count) {
-        ssize_t got = source->stream
-                          ? store_stream_read(source->stream, build.block.room + build.used, count)
-                          : 0;
+        ssize_t got =
+            source->stream
+                ? store_stream_read(source->stream, sub_build.block.room + sub_build.used, count)
+                : 0;
         count = got > 0 ? (size_t)got : 0;
     }
     source->left -= count;
-    build.used += (count + 7) & ~(size_t)7;
-    build.used = build.used < STUB_ROOM ? build.used : STUB_ROOM;
+    sub_build.used += (count + 7) & ~(size_t)7;
+    sub_build.used = sub_build.used < STUB_ROOM ? sub_build.used : STUB_ROOM;
     return count;
 }
 
-static int open_source(struct source *source, struct store *store, const char *text,
-                       const struct hash *hash, uint64_t length, struct err *err)
+int sub_open_source(struct source *source, struct store *store, const char *text,
+                    const struct hash *hash, uint64_t length, struct err *err)
 {
     source->stream = store_stream_free(source->stream);
     source->text = text;
@@ -170,7 +141,7 @@ static void sleep_until(struct sub *sub, int64_t at_ns)
     play->at_ns = at_ns;
     int64_t due = sub->started_ns + at_ns;
     struct timespec time = {due / (int64_t)NS_PER_SEC, due % (int64_t)NS_PER_SEC};
-    struct stub_op *op = add_op(STUB_SLEEP);
+    struct stub_op *op = sub_add_op(STUB_SLEEP);
     op->address = add_bytes(&time, sizeof time);
 }
 
@@ -276,11 +247,12 @@ static void begin_file(struct box *box, struct sub *sub, const struct recording_
                  address, 0);
         break;
     case RECORDING_FILE:
-        if (open_source(&play->content, play->store, NULL, &file->hash, file->length, &err) < 0) {
+        if (sub_open_source(&play->content, play->store, NULL, &file->hash, file->length, &err) <
+            0) {
             sub_trouble(box, "play %s: '%s': %s", sub->recording.program, file->path, err.text);
             break;
         }
-        op = add_op(STUB_OPEN);
+        op = sub_add_op(STUB_OPEN);
         op->address = address;
         op->length = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
         op->fd = 0600;
@@ -301,7 +273,7 @@ static void go_on_with_file(struct sub *sub, const struct recording_file *file)
             play->content.left = 0;
             return;
         }
-        struct stub_op *op = add_op(STUB_WRITE);
+        struct stub_op *op = sub_add_op(STUB_WRITE);
         op->fd = STUB_FILE_FD;
         op->address = address;
         op->length = count;
@@ -337,146 +309,11 @@ static void add_end(const struct sub *sub)
     bool more = sub->play->event + 1 < recording->event_count;
 
     if (more)
-        add_op(STUB_FORK)->length = 1;
-    struct stub_op *op = add_op(!recording->signal         ? STUB_EXIT
-                                : recording->awaits_signal ? STUB_WAIT
-                                                           : STUB_DIE);
+        sub_add_op(STUB_FORK)->length = 1;
+    struct stub_op *op = sub_add_op(!recording->signal         ? STUB_EXIT
+                                    : recording->awaits_signal ? STUB_WAIT
+                                                               : STUB_DIE);
     op->fd = recording->signal ? recording->signal : recording->exit_code;
-}
-
-static bool input_counts(const struct box *box)
-{
-    unsigned fields = box->options->proc.view.fields;
-
-    return ((fields ? fields : CALL_FIELDS_DEFAULT) & 1u << CALL_STDIN) != 0;
-}
-
-/* ---- which recording ----------------------------------------------------------------------- */
-
-static void take(struct box *box, struct sub *sub, size_t id)
-{
-    struct sub_play *play = sub->play;
-    struct err err = {0};
-
-    play->decided = true;
-    play->store = cassette_entry(box->subs->cassette, id)->store;
-    sub_take(box, sub, id);
-    for (int i = 1; i < 3; i++) {
-        const struct recording_bytes *bytes = &sub->recording.streams[i];
-        if (open_source(&play->streams[i], play->store, bytes->text, &bytes->hash, bytes->length,
-                        &err) < 0)
-            sub_trouble(box, "play %s: %s", sub->recording.program, err.text);
-    }
-    /* What was read to find out is read. */
-    while (play->input.length && play->event < sub->recording.event_count &&
-           (sub->recording.events[play->event].what == RECORDING_IN ||
-            sub->recording.events[play->event].what == RECORDING_EOF ||
-            sub->recording.events[play->event].what == RECORDING_WAKE))
-        play->event++;
-}
-
-static void take_none(struct box *box, struct task *task, struct sub *sub)
-{
-    struct hash digest = spool_digest(&sub->play->input, cassette_secrets(box->subs->cassette));
-    struct hash_text text = hash_to_text(&digest);
-    struct recording *recording = &sub->recording;
-    struct call call = {.program = recording->program,
-                        .argv = (const char *const *)recording->argv,
-                        .cwd = recording->cwd,
-                        .env = (const char *const *)recording->env,
-                        .stdin_digest = text.text};
-
-    sub->play->decided = true;
-    sub_miss(box, task->process, &call);
-    sub_play_nothing(sub, "no recording of");
-    sub->play->streams[2].text = sub->recording.streams[2].text;
-    sub->play->streams[2].left = sub->recording.streams[2].length;
-}
-
-static bool fits(struct box *box, const struct sub_play *play, const struct cassette_entry *entry)
-{
-    if (play->input.length != entry->input_bytes || (entry->reads_end && !play->ended))
-        return false;
-    struct hash digest = spool_digest(&play->input, cassette_secrets(box->subs->cassette));
-    return memcmp(&digest, &entry->input_hash, sizeof digest) == 0;
-}
-
-/* One step: takes a recording, gives up, or reads on. */
-static void choose(struct box *box, struct task *task, struct sub *sub)
-{
-    struct sub_play *play = sub->play;
-    struct cassette *cassette = box->subs->cassette;
-    const struct cassette_entry *first = cassette_entry(cassette, play->ids[0]);
-    bool counts = input_counts(box);
-
-    if (!play->input.length && !play->ended &&
-        (!counts || !first->reads_input || first->converses)) {
-        take(box, sub, play->ids[0]);
-        return;
-    }
-    uint64_t next = UINT64_MAX;
-    for (size_t i = 0; i < play->count; i++) {
-        const struct cassette_entry *entry = cassette_entry(cassette, play->ids[i]);
-        if (entry->used)
-            continue;
-        if (fits(box, play, entry)) {
-            take(box, sub, play->ids[i]);
-            return;
-        }
-        uint64_t length = entry->input_bytes + entry->reads_end;
-        if (length > play->input.length && length < next)
-            next = length;
-    }
-    if (play->ended || next == UINT64_MAX)
-        take_none(box, task, sub);
-    else
-        add_read(play, READING_CHOICE, next - play->input.length);
-}
-
-/* A conversation: what is read is held against the recording when all of it is there. */
-static void check_input(struct box *box, struct task *task, struct sub *sub)
-{
-    struct sub_play *play = sub->play;
-    const struct recording *recording = &sub->recording;
-    bool counts = input_counts(box);
-    struct hash digest = spool_digest(&play->input, cassette_secrets(box->subs->cassette));
-
-    if (!counts || memcmp(&digest, &recording->streams[0].hash, sizeof digest) == 0)
-        return;
-    struct hash_text text = hash_to_text(&digest);
-    sub_miss(box, task->process,
-             &(struct call){.program = recording->program,
-                            .argv = (const char *const *)recording->argv,
-                            .cwd = recording->cwd,
-                            .env = (const char *const *)recording->env,
-                            .stdin_digest = text.text});
-}
-
-static void take_input(struct box *box, struct task *task, struct sub *sub, uint64_t got)
-{
-    static char piece[STUB_ROOM / 2];
-    struct sub_play *play = sub->play;
-    enum reading reading = play->reading;
-
-    play->reading = READING_NOTHING;
-    if (got > play->asked || guest_read(task, room_address(STUB_ROOM / 2), piece, (size_t)got) < 0)
-        return;
-    play->ended = got < play->asked;
-    if (spool_add(&play->input, box->subs->directory, piece, (size_t)got) < 0)
-        sub_trouble(box, "what %s read could not be kept", sub->recording.program);
-    if (reading != READING_EVENT)
-        return;
-    const struct recording *recording = &sub->recording;
-    const struct recording_event *event = &recording->events[play->event];
-    play->event_done += got;
-    if (event->what == RECORDING_IN && play->event_done < event->length && !play->ended)
-        return;
-    play->event++;
-    play->event_done = 0;
-    for (size_t i = play->event; i < recording->event_count; i++)
-        if (recording->events[i].what == RECORDING_IN || recording->events[i].what == RECORDING_EOF)
-            return;
-    check_input(box, task, sub);
 }
 
 /* ---- the list ------------------------------------------------------------------------------ */
@@ -489,7 +326,7 @@ static bool add_step(struct box *box, struct sub *sub)
     uint64_t address;
 
     if (!has_room(8, 2 * FULL_PATH_MAX)) {
-        (void)add_op(STUB_MORE);
+        (void)sub_add_op(STUB_MORE);
         return false;
     }
     if (play->in_file) {
@@ -505,21 +342,21 @@ static bool add_step(struct box *box, struct sub *sub)
         return true;
     }
     if (!event) { /* a child that went on behind the end */
-        (void)add_op(STUB_EXIT);
+        (void)sub_add_op(STUB_EXIT);
         return false;
     }
     sleep_until(sub, event->at_ns);
     switch (event->what) {
     case RECORDING_IN:
     case RECORDING_EOF:
-        add_read(play, READING_EVENT,
-                 event->what == RECORDING_IN ? event->length - play->event_done : 1);
+        sub_add_read(play, READING_EVENT,
+                     event->what == RECORDING_IN ? event->length - play->event_done : 1);
         return false;
     case RECORDING_OUT:
     case RECORDING_ERR: {
         int fd = event->what == RECORDING_OUT ? 1 : 2;
         size_t count = pull(&play->streams[fd], event->length - play->event_done, &address);
-        struct stub_op *op = add_op(STUB_WRITE);
+        struct stub_op *op = sub_add_op(STUB_WRITE);
         op->fd = fd;
         op->address = address;
         op->length = count;
@@ -553,9 +390,9 @@ static int by_time(const void *a, const void *b)
 
 static int fill(struct box *box, struct task *task, struct sub *sub)
 {
-    build.ops = build.used = 0;
+    sub_build.ops = sub_build.used = 0;
     if (!sub->play->decided) {
-        choose(box, task, sub);
+        sub_choose(box, task, sub);
         if (sub->play->decided && sub->recording.file_count)
             qsort(sub->recording.files, sub->recording.file_count, sizeof *sub->recording.files,
                   by_time);
@@ -563,12 +400,12 @@ static int fill(struct box *box, struct task *task, struct sub *sub)
     if (sub->play->decided)
         while (add_step(box, sub))
             ;
-    size_t head = offsetof(struct stub_block, ops) + build.ops * sizeof(struct stub_op);
-    build.block.got = 0;
-    build.block.error = 0;
-    int r = guest_write(task, STUB_BLOCK, &build.block, head);
-    if (r == 0 && build.used)
-        r = guest_write(task, room_address(0), build.block.room, build.used);
+    size_t head = offsetof(struct stub_block, ops) + sub_build.ops * sizeof(struct stub_op);
+    sub_build.block.got = 0;
+    sub_build.block.error = 0;
+    int r = guest_write(task, STUB_BLOCK, &sub_build.block, head);
+    if (r == 0 && sub_build.used)
+        r = guest_write(task, sub_room_address(0), sub_build.block.room, sub_build.used);
     return r;
 }
 
@@ -595,7 +432,7 @@ void sub_play_more(struct box *box, struct task *task, struct sub *sub)
         sub_trouble(box, "play %s (%s): a change of files could not be made: %s", sub->path,
                     sub->recording.program, strerror((int)-head.error));
     if (sub->play->reading != READING_NOTHING)
-        take_input(box, task, sub, head.got);
+        sub_take_input(box, task, sub, head.got);
     (void)fill(box, task, sub);
 }
 
