@@ -28,6 +28,8 @@ struct box_clock {
 
 /* "real", WHEN, "WHEN,manual", "manual", "+7d", "-2h", "x10". -EINVAL with the forms. */
 int box_clock_parse(const char *text, struct box_clock *ret, struct err *err);
+/* What a clock that stands shows at the start; for one that runs, the machine's time. */
+int64_t box_clock_start_ns(const struct box_clock *clock);
 
 struct box_options {
     const char *const *argv;    /* PROGRAM and its arguments, NULL behind the last */

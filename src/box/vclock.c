@@ -52,6 +52,14 @@ int box_clock_parse(const char *text, struct box_clock *ret, struct err *err)
     return 0;
 }
 
+int64_t box_clock_start_ns(const struct box_clock *clock)
+{
+    if (clock->start_given)
+        return clock->start_ns;
+    bool stands = clock->mode == BOX_CLOCK_PAUSED || clock->mode == BOX_CLOCK_MANUAL;
+    return stands ? DEFAULT_START_NS : wall_now_ns() + clock->shift_ns;
+}
+
 /* The guests' page follows every change. One writer; readers retry while the sequence is odd. */
 static void publish(struct vclock *clock)
 {
@@ -71,16 +79,14 @@ static void publish(struct vclock *clock)
 void vclock_init(struct vclock *clock, const struct box_options *options)
 {
     const struct box_clock *wanted = &options->clock;
-    int64_t start = wanted->start_given ? wanted->start_ns : DEFAULT_START_NS;
+    int64_t start = box_clock_start_ns(wanted);
 
     clock->mode = wanted->mode;
     clock->scale = wanted->mode == BOX_CLOCK_SCALED ? wanted->scale : 1;
     clock->monotonic_ns = UPTIME_START_NS;
     clock->real_base_ns = (int64_t)wall_monotonic_ns();
-    if (!vclock_held(clock)) {
-        start = wall_now_ns() + wanted->shift_ns;
+    if (!vclock_held(clock))
         clock->monotonic_ns = clock->real_base_ns;
-    }
     clock->start_monotonic_ns = clock->monotonic_ns;
     clock->realtime_offset_ns = start - clock->monotonic_ns;
     if (clock->page) {

@@ -180,7 +180,10 @@ static int note_end(vitro_term *t)
         return term_fail(t, VITRO_TERM_TROUBLE, r, NULL, "the session's box: %s", error.text);
     t->ended = true;
     t->exit_code = t->findings.exit_code;
-    t->elapsed_ns = t->findings.virtual_ns > t->elapsed_ns ? t->findings.virtual_ns : t->elapsed_ns;
+    if (t->findings.virtual_ns > t->elapsed_ns) {
+        t->now_ns += (int64_t)(t->findings.virtual_ns - t->elapsed_ns);
+        t->elapsed_ns = t->findings.virtual_ns;
+    }
     t->due_ns = -1;
     t->flags &= ~(uint32_t)SETTLE_READING;
     note_frame(t);

@@ -149,6 +149,35 @@ static void tell(const vitro_term *t, const struct expectation *e, struct vitro_
     memcpy(ret->group_end, match->group_end, sizeof ret->group_end);
 }
 
+/* A text may stand on the screen and not in the stream, where colours come between its words. */
+static bool screen_shows(vitro_term *t, const char *text)
+{
+    struct vitro_term_state state;
+
+    screen_state(term_screen(t), &state);
+    for (unsigned row = 1; row <= state.rows; row++) {
+        CLEANUP(buf_done) struct buf line = {0};
+        screen_row_text(term_screen(t), row, &line, NULL);
+        if (strstr(buf_text(&line), text))
+            return true;
+    }
+    return false;
+}
+
+static void explain(vitro_term *t, const struct expectation *e)
+{
+    const char *const one[] = {e->what->text, NULL};
+    const char *const *all = e->what->any ? e->what->any : one;
+
+    for (; !e->what->regex && *all; all++)
+        if (**all && screen_shows(t, *all)) {
+            term_fail_hint(t,
+                           "the screen shows it, but the output has escape sequences in between: "
+                           "ask what the screen contains");
+            return;
+        }
+}
+
 int vitro_term_expect(vitro_term *t, const struct vitro_term_expect *what,
                       struct vitro_term_match *ret)
 {
@@ -168,6 +197,8 @@ int vitro_term_expect(vitro_term *t, const struct vitro_term_expect *what,
     }
     if (r == 0)
         r = drive_until(t, &e.wait, true, check, &e, e.wanted_text);
+    if (r == -ENOMSG)
+        explain(t, &e);
     if (r >= 0 && e.which >= 0) {
         if (!what->keep_cursor && e.wanted[e.which].match.end > t->cursor)
             t->cursor = e.wanted[e.which].match.end;

@@ -203,6 +203,12 @@ int term_fail(vitro_term *t, enum vitro_term_why why, int code, const struct ter
     return code;
 }
 
+void term_fail_hint(vitro_term *t, const char *words)
+{
+    buf_addf(&t->failure_text, "hint: %s\n", words);
+    t->failure.text = buf_text(&t->failure_text);
+}
+
 char *vitro_term_dump(vitro_term *t)
 {
     struct buf text = {0};

@@ -101,6 +101,7 @@ int drive_describe(vitro_term *t, struct buf *blocked, struct buf *pending);
 /* ---- failure.c ---- */
 int term_fail(vitro_term *t, enum vitro_term_why why, int code, const struct term_wait *wait,
               const char *format, ...) PRINTF_LIKE(5, 6);
+void term_fail_hint(vitro_term *t, const char *words); /* one more line for the last failure */
 /* For wrong arguments: only the summary. */
 int term_misuse(vitro_term *t, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 void term_add_frame(struct buf *buf, struct screen *screen); /* the screen in a frame */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* term_open: from options to a session, and its end. */
 #include "term/term_internal.h"
+#include "box/box_options.h"
 #include "term/plain.h"
 #include "box/settle.h"
 #include "base/fd.h"
@@ -119,6 +120,10 @@ static int start_boxed(vitro_term *t, const struct vitro_term_options *options,
     t->socket = sockets[0];
     CLEANUP(fd_close) int other = sockets[1];
     (void)setsockopt(other, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    struct box_clock clock = {0}; /* a wrong one is named when the box is made */
+    if (box.clock)
+        (void)box_clock_parse(box.clock, &clock, NULL);
+    t->now_ns = box_clock_start_ns(&clock);
     box.envp = envp;
     memset(box.stdio, 0, sizeof box.stdio);
     box.capture_output = 0;

@@ -109,6 +109,14 @@ TEST(expectations_move_a_cursor_and_know_groups_and_alternatives)
     FAILS(t, vitro_expect(t, "(", .regex = 1), -EINVAL, "missing closing parenthesis");
 }
 
+TEST(a_text_that_only_the_screen_shows_is_pointed_out)
+{
+    TERM *t = open_shell("printf 'hello \\033[31mbob\\033[0m'");
+
+    FAILS(t, vitro_expect(t, "hello bob"), -ENOMSG, "hint: the screen shows it");
+    CHECK_HAS(vitro_term_failure(t)->text, "the session's clock shows 2026-01-01T00:00:00Z");
+}
+
 TEST(what_must_not_be_seen_is_found)
 {
     TERM *t = open_shell("echo start; echo error 7; sleep 2; echo end; read x");
