@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -383,4 +384,18 @@ TEST(writable_directories_reach_the_disk_and_hidden_ones_are_empty)
     CHECK_TEXT(findings.output, "");
     CHECK_OK(file_read(note, 100, &text, NULL), (struct err){0});
     CHECK_TEXT(buf_text(&text), "here\n");
+}
+
+TEST(a_program_is_looked_for_in_the_path_that_the_box_is_given)
+{
+    const char *program = tmp_file("only-here", "#!/bin/sh\necho found\n");
+    CLEANUP(mem_free) char *directory = mem_dupn(program, strlen(program) - strlen("/only-here"));
+    CLEANUP(mem_free) char *path = mem_format("PATH=%s:/usr/bin:/bin", directory);
+    const char *envp[] = {path, NULL}, *argv[] = {"only-here", NULL};
+    struct vitro_box_options options = {
+        .argv = argv, .envp = envp, .capture_output = 1, .share_tmp = 1};
+
+    CHECK_INT(chmod(program, 0755), 0);
+    CLEANUP(vitro_box_free_) vitro_box *box = spawn(&options);
+    CHECK_TEXT(wait_for(box).output, "found\n");
 }

@@ -190,10 +190,10 @@ static void exec_program(struct box *box, int socket, char **envp)
         (void)execve(name, (char **)options->argv, envp);
         fail_for(socket, box->options->argv[0], name);
     }
-    const char *path = getenv("PATH");
-    if (options->path_first)
-        path =
-            mem_format("%s:%s", options->path_first, path ? path : "/usr/local/bin:/usr/bin:/bin");
+    const char *path = NULL;
+    for (char **variable = envp; *variable; variable++)
+        if (strncmp(*variable, "PATH=", 5) == 0)
+            path = *variable + 5;
     for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
         size_t length = strcspn(at, ":");
         char candidate[4096];
