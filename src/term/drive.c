@@ -48,8 +48,7 @@ bool drive_time_is_up(const struct term_wait *wait)
 /* Queries of the terminal begin with ESC, or are ENQ; then the answer has to be made now. */
 static bool may_ask(const char *bytes, size_t length)
 {
-    return memchr(bytes, 0x1b, length) || memchr(bytes, 0x05, length) ||
-           memchr(bytes, 0xc2, length); /* C1 controls in UTF-8 */
+    return memchr(bytes, 0x1b, length) || memchr(bytes, 0x05, length);
 }
 
 static void send_answers(vitro_term *t)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "term/feed.h"
+#include "term/term_internal.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,71 @@ static void pass(struct feed *feed, const char *bytes, size_t length)
 {
     if (length)
         feed->sink(feed->user, bytes, length);
+}
+
+static bool is_ascii(const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)bytes[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/* C1 controls as UTF-8 are 0xc2 0x80 to 0xc2 0x9f. */
+static void drop_c1(struct buf *text)
+{
+    size_t to = 0;
+
+    for (size_t i = 0; i < text->length; i++) {
+        unsigned char c = (unsigned char)text->data[i];
+        unsigned char next = i + 1 < text->length ? (unsigned char)text->data[i + 1] : 0;
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            i++;
+        else
+            text->data[to++] = (char)c;
+    }
+    text->length = to;
+}
+
+/* Marks combine in one way within a piece and in another across two: each character is a piece. */
+static void pass_characters(struct feed *feed, const char *text, size_t length)
+{
+    for (size_t at = 0, end; at < length; at = end) {
+        end = at + 1;
+        if ((unsigned char)text[at] < 0x80)
+            while (end < length && (unsigned char)text[end] < 0x80)
+                end++;
+        else
+            while (end < length && ((unsigned char)text[end] & 0xc0) == 0x80)
+                end++;
+        pass(feed, text + at, end - at);
+    }
+}
+
+/* Text between sequences. `more`: a character may go on in the next piece. */
+static void pass_text(struct feed *feed, const char *bytes, size_t length, bool more)
+{
+    struct buf whole = {0};
+
+    if (!feed->held_length && is_ascii(bytes, length)) {
+        pass(feed, bytes, length);
+        return;
+    }
+    buf_add(&whole, feed->held, feed->held_length);
+    buf_add(&whole, bytes, length);
+    size_t tail = more ? utf8_cut_tail(whole.data, whole.length) : 0;
+    buf_clear(&feed->clean);
+    utf8_add_clean(&feed->clean, whole.data, whole.length - tail);
+    memcpy(feed->held, whole.data + whole.length - tail, tail);
+    feed->held_length = tail;
+    buf_done(&whole);
+    drop_c1(&feed->clean);
+    pass_characters(feed, buf_text(&feed->clean), feed->clean.length);
+}
+
+void feed_done(struct feed *feed)
+{
+    buf_done(&feed->clean);
 }
 
 /* Remembers the last character of a run, for repeating it. */
@@ -32,7 +98,7 @@ static void repeat(struct feed *feed)
 
     count = count < 1 ? 1 : count > REPEATS_MAX ? REPEATS_MAX : count;
     for (long i = 0; feed->last_length && i < count; i++)
-        pass(feed, feed->last, feed->last_length);
+        pass_text(feed, feed->last, feed->last_length, false);
 }
 
 /* ESC [ SEQUENCE FINAL, within what libvterm can take. */
@@ -152,7 +218,7 @@ void feed_bytes(struct feed *feed, const char *bytes, size_t length)
         const char *escape = memchr(at, 0x1b, (size_t)(end - at));
         const char *stop = escape ? escape : end;
         remember(feed, at, (size_t)(stop - at));
-        pass(feed, at, (size_t)(stop - at));
+        pass_text(feed, at, (size_t)(stop - at), !escape);
         at = stop;
         if (escape) {
             feed->state = FEED_ESCAPE;

@@ -4,8 +4,11 @@
  * there is nothing to repeat. So control sequences are taken apart here: at most 16 numbers of at
  * most four digits go on (no screen is larger), and "repeat the last character" is made of
  * characters. It also reads behind the end of strings (titles and the like) that come in parts:
- * strings are put together here, and handed over whole. Everything else passes as it is. */
+ * strings are put together here, and handed over whole. Text goes on as whole UTF-8: what is none
+ * becomes U+FFFD, however it was cut, and C1 controls, which have no width, are left out.
+ * Everything else passes as it is. */
 #pragma once
+#include "base/buf.h"
 #include <stddef.h>
 
 enum { FEED_SEQUENCE_MAX = 256, FEED_STRING_MAX = 4096 };
@@ -21,8 +24,12 @@ struct feed {
     char kind;                        /* of the string */
     char text[FEED_STRING_MAX];       /* what is longer is cut */
     size_t text_length;
-    char last[4]; /* the last character shown, or the beginning of one */
+    char held[4]; /* the beginning of a character whose rest has not come */
+    size_t held_length;
+    struct buf clean; /* scratch */
+    char last[4];     /* the last character shown, or the beginning of one */
     size_t last_length;
 };
 
+void feed_done(struct feed *feed);
 void feed_bytes(struct feed *feed, const char *bytes, size_t length);

@@ -243,6 +243,7 @@ struct screen *screen_free(struct screen *screen)
     if (!screen)
         return NULL;
     vterm_free(screen->vterm);
+    feed_done(&screen->feed);
     for (unsigned i = 0; i < screen->lines_max; i++)
         free(screen->lines[i]);
     free(screen->lines);
