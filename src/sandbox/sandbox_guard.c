@@ -148,10 +148,31 @@ int sandbox_write(struct sandbox *sandbox, const char *path, const void *bytes, 
     return r < 0 ? err_set(err, r, "write '%s': %s", path, strerror(-r)) : 0;
 }
 
+/* The place of the name itself: a symlink at the end is not followed, one before it is. */
+static int place_of_name(const struct sandbox *sandbox, const char *path, char **ret,
+                         struct err *err)
+{
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start && path[start - 1] != '/')
+        start--;
+    CLEANUP(mem_free) char *name = mem_dupn(path + start, end - start);
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || *name == '~')
+        return sandbox_path(sandbox, path, ret, err);
+    CLEANUP(mem_free) char *parent = start ? mem_dupn(path, start) : mem_dup(".");
+    CLEANUP(mem_free) char *directory = NULL;
+    int r = sandbox_path(sandbox, parent, &directory, err);
+    if (r == 0)
+        *ret = mem_format("%s/%s", directory, name);
+    return r;
+}
+
 int sandbox_remove(struct sandbox *sandbox, const char *path, struct err *err)
 {
     CLEANUP(mem_free) char *full = NULL;
-    int r = sandbox_path(sandbox, path, &full, err);
+    int r = place_of_name(sandbox, path, &full, err);
 
     if (r < 0)
         return r;

@@ -134,6 +134,12 @@ TEST(paths_out_of_the_sandbox_are_refused)
     CHECK_INT(sandbox_remove(sandbox, "~", &err), -EPERM);
     CHECK_INT(sandbox_remove(sandbox, "..", &err), -EPERM);
     CHECK_OK(sandbox_write(sandbox, "a/b/c", "x", 1, &err), err);
+    CLEANUP(mem_free) char *link = mem_format("%s/link", sandbox->work);
+    CHECK_INT(symlink("a", link), 0);
+    CHECK_OK(sandbox_remove(sandbox, "link", &err), err); /* the link, not where it leads */
+    CHECK_TRUE(access(link, F_OK) < 0);
+    CLEANUP(mem_free) char *kept = mem_format("%s/a/b/c", sandbox->work);
+    CHECK_TRUE(file_exists(kept));
     CHECK_OK(sandbox_path(sandbox, "~/.config/app", &path, &err), err);
     CHECK_HAS(path, "/base/guard/home/.config/app");
 }
