@@ -18,7 +18,7 @@ test_that "ten modules do what they do under Node: output, status, files" '
     compare() { # compare NAME [ARG...]
         name=$1; st=0
         mkdir "node-$name" "vitro-$name"
-        (cd "node-$name" && node --no-warnings "$TOP/tests/wasi/oracle.mjs" "$MODULES/$name.wasm" . "$@" <"$TOP/tests/wasi/input.c" >../expected 2>../expected.err || st=$?; echo $st >../expected.status)
+        (cd "node-$name" && node --no-warnings --experimental-wasi-unstable-preview1 "$TOP/tests/wasi/oracle.mjs" "$MODULES/$name.wasm" . "$@" <"$TOP/tests/wasi/input.c" >../expected 2>../expected.err || st=$?; echo $st >../expected.status)
         (cd "vitro-$name" && WASI_ONE=first "$VITRO" run -q --writable . --wasi "$MODULES" -- "$@" <"$TOP/tests/wasi/input.c" >../got 2>../got.err || st=$?; echo $st >../got.status)
         cmp expected got || fail "$name: output differs: $(diff expected got | head -5)"
         cmp expected.err got.err || fail "$name: standard error differs: $(head -3 got.err)"
