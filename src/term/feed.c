@@ -123,8 +123,9 @@ static void pass_control(struct feed *feed, char final)
         out[used++] = c;
     }
     feed->sequence[feed->length] = '\0';
-    if (final == 'b' && plain) {
-        repeat(feed);
+    if (final == 'b') { /* with more than one number it is nothing */
+        if (plain)
+            repeat(feed);
         return;
     }
     out[used++] = final;

@@ -181,6 +181,17 @@ static void answer_colour(struct screen *screen, char which)
         buf_addf(&screen->answers, "\033]1%c;rgb:%s\033\\", which, colour);
 }
 
+/* libvterm prints rubbish for requests that it does not know. */
+static bool is_known_request(const char *text, size_t length)
+{
+    static const char *const known[] = {"$qm", "$qr", "$q q", "$q\"q"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(known); i++)
+        if (strlen(known[i]) == length && memcmp(known[i], text, length) == 0)
+            return true;
+    return false;
+}
+
 static void on_string(void *user, char kind, const char *text, size_t length)
 {
     struct screen *screen = user;
@@ -194,14 +205,11 @@ static void on_string(void *user, char kind, const char *text, size_t length)
     } else if (kind == ']' && length == 4 && text[0] == '1' && (text[1] == '0' || text[1] == '1') &&
                memcmp(text + 2, ";?", 2) == 0) {
         answer_colour(screen, text[1]);
-    } else if (kind == 'P' && length <= 8 && length >= 3 && memcmp(text, "$q", 2) == 0) {
+    } else if (kind == 'P' && length <= 4 && is_known_request(text, length)) {
         char whole[16] = "\033P"; /* how the terminal is set up: DECRQSS */
-        size_t used = 2;
-        for (size_t i = 0; i < length; i++)
-            if (text[i] >= 0x20 && text[i] < 0x7f)
-                whole[used++] = text[i];
-        memcpy(whole + used, "\033\\", 2);
-        (void)vterm_input_write(screen->vterm, whole, used + 2);
+        memcpy(whole + 2, text, length);
+        memcpy(whole + 2 + length, "\033\\", 2);
+        (void)vterm_input_write(screen->vterm, whole, length + 4);
     }
 }
 
