@@ -20,7 +20,7 @@
 #include "sched/core.h"
 #include "sched/decider.h"
 #include "sched/stack.h"
-#include "sched/timer.h"
+#include "base/timer.h"
 #include "vitro/sched.h"
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sched/timer.h"
+#include "base/timer.h"
 #include "base/buf.h"
 #include <assert.h>
 #include <stdlib.h>
