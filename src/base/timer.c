@@ -219,7 +219,10 @@ struct timer *timers_pop(struct timers *timers)
     struct timer *timer = timers_first(timers);
 
     if (timer) {
+        __builtin_prefetch(timer, 1); /* likely cold, and so is the one after it */
         heap_remove(timers, 0);
+        if (timers->count)
+            __builtin_prefetch(&timers->timers[timers->heap[0].handle]);
         handle_give(timers, timer);
     }
     return timer;

@@ -136,8 +136,12 @@ static void sleeper_add(struct paused *paused, enum base base, struct sleeper *s
 
 void paused_move_by(struct paused *paused, uint64_t ns)
 {
-    atomic_store(&paused->monotonic_ns, atomic_load(&paused->monotonic_ns) + ns);
-    atomic_store(&paused->now_ns, (int64_t)((uint64_t)atomic_load(&paused->now_ns) + ns));
+    if (ns == 0)
+        return;
+    uint64_t monotonic_ns = atomic_load_explicit(&paused->monotonic_ns, memory_order_relaxed);
+    uint64_t now_ns = (uint64_t)atomic_load_explicit(&paused->now_ns, memory_order_relaxed);
+    atomic_store_explicit(&paused->monotonic_ns, monotonic_ns + ns, memory_order_release);
+    atomic_store_explicit(&paused->now_ns, (int64_t)(now_ns + ns), memory_order_release);
 }
 
 static void fire(struct paused *paused, struct vitro_clock_timer *timer)
