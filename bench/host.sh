@@ -1,4 +1,4 @@
-# Clocks: reading a paused one, and a million who sleep on it. COUNT=N changes the number (1,000,000).
+# Clocks: reading a paused one, and a million who sleep on it. Event logs: appending, subscribing, being told. COUNT=N changes the number (1,000,000).
 set -euo pipefail
 bench=$O/bench/host_bench
 count=${COUNT:-1000000}
@@ -22,3 +22,12 @@ row "paused clock, one read, of CPU time" "$each ns" "< 5 ns" "$each < 5"
 
 seconds=$(awk -v ns="$(best_of sleepers "$count")" 'BEGIN { printf "%.3f", ns / 1e9 }')
 row "$count paused sleepers armed, woken in order, CPU time" "$seconds s" "< 1 s" "$seconds < 1"
+
+rate=$(awk -v n="$count" -v ns="$(best_of append "$count")" 'BEGIN { printf "%.2f", n * 1000 / ns }')
+row "event log in memory, appends, of CPU time" "$rate M/s" "> 1 M/s" "$rate > 1"
+
+each=$(awk -v ns="$(best_of subscribe 100000)" 'BEGIN { printf "%.3f", ns / 100000 / 1000 }')
+row "subscribe and receive from history, of CPU time" "$each us" "< 5 us" "$each < 5"
+
+each=$(awk -v ns="$(best_of wake 20000)" 'BEGIN { printf "%.2f", ns / 1000 }')
+row "append to reception in a thread that waits, median" "$each us" "< 5 us" "$each < 5"

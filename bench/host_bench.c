@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks at work, one task a run:
+/* Clocks and event logs at work, one task a run:
  *
  *     host_bench read COUNT       reads of a paused clock, through its interface
  *     host_bench sleepers COUNT   timers on a paused clock, armed in no order, fired by one advance
+ *     host_bench append COUNT     events of 32 bytes to a log in memory, with a subscriber
+ *     host_bench subscribe COUNT  subscribing to a topic of 1,000 events and receiving the last one
+ *     host_bench wake COUNT       from an append to its reception in another thread, in real time
  *
- * Prints "NANOSECONDS ns" of CPU time, user and system. `sleepers` fails unless they fire by
- * (deadline, order of arming). */
+ * Prints "NANOSECONDS ns" of CPU time, user and system, but for `wake`: the median of real times.
+ * `sleepers` fails unless they fire by (deadline, order of arming). */
 #include "base/buf.h"
+#include "base/wall.h"
 #include "vitro/clock.h"
+#include "vitro/eventlog.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +80,115 @@ static int64_t wake_sleepers(uint64_t count)
     return wrong || (uint64_t)woken != count || fired != count ? -1 : took_ns;
 }
 
+static int64_t append(uint64_t count)
+{
+    static const char data[32] = "a job was taken by worker seven";
+    vitro_eventlog *log = vitro_eventlog_memory();
+    vitro_events *events = vitro_events_subscribe(
+        log, "jobs", 0, &(struct vitro_events_options){.queue_max = count}, NULL);
+
+    uint64_t started_ns = cpu_ns();
+    for (uint64_t i = 0; i < count; i++)
+        (void)vitro_eventlog_append(log, "jobs", "taken", data, sizeof data, NULL);
+    int64_t took_ns = (int64_t)(cpu_ns() - started_ns);
+    if (vitro_eventlog_latest(log, "jobs") != (int64_t)count)
+        took_ns = -1;
+    vitro_events_free(events);
+    vitro_eventlog_free(log);
+    return took_ns;
+}
+
+static int64_t subscribe(uint64_t count)
+{
+    enum { HISTORY = 1000 };
+    vitro_eventlog *log = vitro_eventlog_memory();
+    uint64_t received = 0;
+
+    for (int i = 0; i < HISTORY; i++)
+        (void)vitro_eventlog_append(log, "jobs", "taken", NULL, 0, NULL);
+    uint64_t started_ns = cpu_ns();
+    for (uint64_t i = 0; i < count; i++) {
+        struct vitro_event event;
+        vitro_events *events = vitro_events_subscribe(log, "jobs", HISTORY - 1, NULL, NULL);
+        received +=
+            vitro_events_receive(events, "the last", &event, NULL) == 1 && event.id == HISTORY;
+        vitro_events_free(events);
+    }
+    int64_t took_ns = (int64_t)(cpu_ns() - started_ns);
+    vitro_eventlog_free(log);
+    return received == count ? took_ns : -1;
+}
+
+/* ---- from thread to thread */
+
+struct echo {
+    vitro_eventlog *log;
+    uint64_t count;
+    uint64_t *took_ns;
+};
+
+static int echo(void *arg)
+{
+    struct echo *self = arg;
+    vitro_events *events = vitro_events_subscribe(self->log, "there", 0, NULL, NULL);
+    struct vitro_event event;
+
+    for (uint64_t i = 0; i < self->count; i++) {
+        uint64_t sent_ns;
+        if (vitro_events_receive(events, "a ping", &event, NULL) != 1)
+            break;
+        memcpy(&sent_ns, event.data, sizeof sent_ns);
+        self->took_ns[i] = wall_monotonic_ns() - sent_ns;
+        (void)vitro_eventlog_append(self->log, "back", "pong", NULL, 0, NULL);
+    }
+    vitro_events_free(events);
+    return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static int64_t wake(uint64_t count)
+{
+    struct echo self = {vitro_eventlog_memory(), count, mem_alloc((count + 1) * sizeof(uint64_t))};
+    vitro_events *back = vitro_events_subscribe(self.log, "back", 0, NULL, NULL);
+    vitro_worker *worker = vitro_worker_start(NULL, echo, &self);
+    struct vitro_event event;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t now_ns = wall_monotonic_ns();
+        (void)vitro_eventlog_append(self.log, "there", "ping", &now_ns, sizeof now_ns, NULL);
+        (void)vitro_events_receive(back, "a pong", &event, NULL);
+    }
+    (void)vitro_worker_join(worker);
+    qsort(self.took_ns, count, sizeof(uint64_t), by_size);
+    int64_t median_ns = (int64_t)self.took_ns[count / 2];
+    vitro_events_free(back);
+    vitro_eventlog_free(self.log);
+    free(self.took_ns);
+    return median_ns;
+}
+
+static const struct {
+    const char *name;
+    int64_t (*run)(uint64_t count);
+} tasks[] = {{"read", read_clock},
+             {"sleepers", wake_sleepers},
+             {"append", append},
+             {"subscribe", subscribe},
+             {"wake", wake}};
+
 int main(int argc, char **argv)
 {
-    uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     int64_t ns = -1;
 
-    if (argc > 2 && strcmp(argv[1], "read") == 0)
-        ns = read_clock(count);
-    else if (argc > 2 && strcmp(argv[1], "sleepers") == 0)
-        ns = wake_sleepers(count);
+    for (size_t i = 0; argc > 2 && i < ARRAY_LENGTH(tasks); i++)
+        if (strcmp(argv[1], tasks[i].name) == 0)
+            ns = tasks[i].run(strtoull(argv[2], NULL, 10));
     if (ns < 0)
         return 1;
     printf("%lld ns\n", (long long)ns);
