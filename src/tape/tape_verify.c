@@ -2,6 +2,7 @@
 #include "tape/tape_verify.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "tape/tape_reader.h"
 #include <errno.h>
 #include <string.h>
@@ -90,6 +91,12 @@ static void check_stored(struct verification *v, const struct hash *hash, const 
               hash_to_text(hash).text, rule);
 }
 
+/* A file that a recorded subprocess left: its content is in the store. */
+static bool is_left_file(const json_t *value)
+{
+    return text_equal(json_string_value(json_object_get(value, "type")), "file");
+}
+
 /* A payload is an object with content_hash and either text or len_bytes, anywhere below data. */
 static void check_payloads(struct verification *v, const json_t *value)
 {
@@ -100,7 +107,7 @@ static void check_payloads(struct verification *v, const json_t *value)
     size_t index;
     struct hash hash;
 
-    if (hex && json_object_size(value) == 2 && (text || length)) {
+    if (hex && (text || length) && (json_object_size(value) == 2 || is_left_file(value))) {
         if (!hash_from_text(hex, &hash))
             found(v, v->entry->line, "payload_hash", "'%.80s' is no SHA-256", hex);
         else if (json_is_string(text))

@@ -131,4 +131,11 @@ SH
     run script -qec "$VITRO run -q --record c -- sh job.sh" /dev/null </dev/null
     grep -q "\"terminal\":\[0,1,2\]" c/tape || fail "no terminal on the tape"'
 
+test_that "verify reads the files that recorded subprocesses left" '
+    seq 5000 >numbers
+    run "$VITRO" run --record b -- sh -c "cp numbers copy; wc -l copy"; status_is 0
+    run "$VITRO" tape verify b; status_is 0; out_has "1 contents read"
+    find b/tape.cas -type f -exec rm {} +
+    run "$VITRO" tape verify b; status_is 1
+    grep -q "content" "$RUN/out" "$RUN/err" || fail "nothing is said of the content that is gone"'
 tap_done
