@@ -108,7 +108,7 @@ static int64_t subscribe(uint64_t count)
         (void)vitro_eventlog_append(log, "jobs", "taken", NULL, 0, NULL);
     uint64_t started_ns = cpu_ns();
     for (uint64_t i = 0; i < count; i++) {
-        struct vitro_event event;
+        struct vitro_log_event event;
         vitro_events *events = vitro_events_subscribe(log, "jobs", HISTORY - 1, NULL, NULL);
         received +=
             vitro_events_receive(events, "the last", &event, NULL) == 1 && event.id == HISTORY;
@@ -131,7 +131,7 @@ static int echo(void *arg)
 {
     struct echo *self = arg;
     vitro_events *events = vitro_events_subscribe(self->log, "there", 0, NULL, NULL);
-    struct vitro_event event;
+    struct vitro_log_event event;
 
     for (uint64_t i = 0; i < self->count; i++) {
         uint64_t sent_ns;
@@ -157,7 +157,7 @@ static int64_t wake(uint64_t count)
     struct echo self = {vitro_eventlog_memory(), count, mem_alloc((count + 1) * sizeof(uint64_t))};
     vitro_events *back = vitro_events_subscribe(self.log, "back", 0, NULL, NULL);
     vitro_worker *worker = vitro_worker_start(NULL, echo, &self);
-    struct vitro_event event;
+    struct vitro_log_event event;
 
     for (uint64_t i = 0; i < count; i++) {
         uint64_t now_ns = wall_monotonic_ns();

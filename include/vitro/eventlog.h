@@ -29,7 +29,7 @@ struct vitro_event_error {
     int code; /* -errno */
     char text[1024];
 };
-struct vitro_event {
+struct vitro_log_event {
     uint64_t id;
     const char *topic, *kind;
     const void *data; /* a NUL stands behind it */
@@ -66,7 +66,7 @@ VITRO_API int64_t vitro_eventlog_latest(vitro_eventlog *log, const char *topic);
 /* Copies of events with an id greater than `after`, at most `limit` (0: all). The number of them.
  */
 struct vitro_event_list {
-    struct vitro_event *events;
+    struct vitro_log_event *events;
     size_t count;
 };
 VITRO_API int64_t vitro_eventlog_read(vitro_eventlog *log, const char *topic, uint64_t after,
@@ -101,10 +101,10 @@ VITRO_API void vitro_events_free(vitro_events *events);
 /* 1 with the next event, valid until the next call with this subscription. -EOVERFLOW, once: it
  * lagged behind, and words say how far; 0 after that: the stream has ended. -ETIMEDOUT: nothing
  * came within the ceiling; the words name `label`. -ECANCELED: the log was stopped. */
-VITRO_API int vitro_events_receive(vitro_events *events, const char *label, struct vitro_event *ret,
-                                   struct vitro_event_error *error);
+VITRO_API int vitro_events_receive(vitro_events *events, const char *label,
+                                   struct vitro_log_event *ret, struct vitro_event_error *error);
 /* The same without waiting: -EAGAIN when there is nothing now. */
-VITRO_API int vitro_events_poll(vitro_events *events, struct vitro_event *ret,
+VITRO_API int vitro_events_poll(vitro_events *events, struct vitro_log_event *ret,
                                 struct vitro_event_error *error);
 /* Proves that nothing else arrived: the next event has this kind (append it when all that could
  * tell has told), and none follows. -EEXIST names what did arrive. */

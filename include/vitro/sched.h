@@ -24,8 +24,9 @@
  * CANCELLATION ends the wait a task is in (or its next one) with -ECANCELED. It is delivered once:
  * the task cleans up and returns, or catches it and goes on.
  *
- * THE SAME CODE OUTSIDE a scheduler: vitro_sleep sleeps, vitro_clock reads the real clock,
- * vitro_yield and vitro_read/vitro_write do nothing. vitro_runtime() runs tasks on real time.
+ * THE SAME CODE OUTSIDE a scheduler: vitro_sleep sleeps and vitro_clock reads, by the clock in
+ * force (the real one, unless a mock of vitro/clock.h is pushed); vitro_yield and
+ * vitro_read/vitro_write do nothing. vitro_runtime() runs tasks on real time.
  *
  * RESULTS: 0 or more is success, -errno a failure; words are in vitro_error(). Calls that wait give
  *     -ECANCELED   the task was cancelled        -EPERM   called outside a task
@@ -246,7 +247,7 @@ static inline void vitro_run_deferred(struct vitro_deferred *deferred)
 VITRO_API int vitro_yield_at(const char *where);
 VITRO_API int vitro_sleep_at(uint64_t ns, const char *where); /* -ERANGE beyond the end of time */
 VITRO_API int vitro_sleep_until_at(uint64_t at_ns, const char *where); /* the past: a sleep of 0 */
-/* Virtual in a task; the real clock (since 1970) outside. */
+/* Virtual in a task; the clock in force (since 1970) outside. */
 VITRO_API uint64_t vitro_clock(void);
 /* Time passes while nothing else goes: what a computation costs. Timers it overruns fire after. */
 VITRO_API int vitro_busy(uint64_t ns);

@@ -2,6 +2,7 @@
 /* Mocks, what workers have of them, and clocks seen again from a log. */
 #include "lib/check.h"
 #include "vitro/clock.h"
+#include "vitro/sched.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -87,6 +88,26 @@ TEST(a_guard_that_cannot_end_ends_the_program_with_both_sites)
     CHECK_TRUE(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
     CHECK_HAS(buf_text(&said),
               "what was pushed at a.c:1 is not on top, what was pushed at b.c:2 is");
+    vitro_clock_free(clock);
+}
+
+TEST(one_mock_pins_the_schedulers_calls_outside_of_tasks_as_well)
+{
+    struct vitro_clock *clock =
+        vitro_clock_paused(&(struct vitro_paused_options){.now_ns = SECOND, .jumps = 1});
+    VITRO_MOCK(clock);
+    struct vitro_ticker ticker = {.period_ns = 60 * SECOND};
+
+    CHECK_INT(vitro_clock(), SECOND);
+    CHECK_INT(vitro_sleep(3600 * SECOND), 0);
+    CHECK_INT(vitro_clock(), 3601 * SECOND);
+    CHECK_INT(vitro_sleep_until(7200 * SECOND), 0);
+    CHECK_INT(vitro_busy(SECOND), 0);
+    CHECK_INT(vitro_clock_now(NULL), 7201 * SECOND);
+    CHECK_INT(vitro_ticker_wait_at(&ticker, NULL), 1);
+    CHECK_INT(vitro_clock(), 7261 * SECOND);
+    CHECK_INT(vitro_sleep(UINT64_MAX), 0);
+    CHECK_INT(vitro_clock(), INT64_MAX);
     vitro_clock_free(clock);
 }
 

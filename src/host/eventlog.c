@@ -95,16 +95,16 @@ struct topic *eventlog_topic(vitro_eventlog *log, const char *name, bool make)
 
 /* ---- events */
 
-struct vitro_event eventlog_event(const struct topic *topic, uint64_t id)
+struct vitro_log_event eventlog_event(const struct topic *topic, uint64_t id)
 {
     const struct entry *entry = &topic->entries[id - topic->first_id];
     const char *kind = topic->bytes.data + (entry->offset - topic->bytes_dropped);
 
-    return (struct vitro_event){.id = id,
-                                .topic = topic->name,
-                                .kind = kind,
-                                .data = kind + entry->kind_length + 1,
-                                .length = entry->data_length};
+    return (struct vitro_log_event){.id = id,
+                                    .topic = topic->name,
+                                    .kind = kind,
+                                    .data = kind + entry->kind_length + 1,
+                                    .length = entry->data_length};
 }
 
 void eventlog_add(struct topic *topic, const char *kind, const void *data, size_t length)
@@ -179,7 +179,7 @@ int64_t vitro_eventlog_read(vitro_eventlog *log, const char *topic_name, uint64_
         ret->count = limit && limit < left ? limit : left;
         ret->events = mem_alloc((ret->count + 1) * sizeof *ret->events);
         for (size_t i = 0; i < ret->count; i++) {
-            struct vitro_event event = eventlog_event(topic, id + i);
+            struct vitro_log_event event = eventlog_event(topic, id + i);
             event.topic = mem_dup(event.topic);
             event.kind = mem_dup(event.kind);
             event.data = mem_dupn(event.data, event.length);

@@ -57,7 +57,7 @@ static inline uint64_t topic_next_id(const struct topic *topic)
 {
     return topic->first_id + topic->count;
 }
-struct vitro_event eventlog_event(const struct topic *topic, uint64_t id); /* borrows */
+struct vitro_log_event eventlog_event(const struct topic *topic, uint64_t id); /* borrows */
 void eventlog_add(struct topic *topic, const char *kind, const void *data, size_t length);
 uint64_t *eventlog_cursor_of(struct topic *topic, const char *consumer, bool make);
 size_t eventlog_forget(struct topic *topic, uint64_t before);

@@ -93,7 +93,7 @@ static void topic_add(struct buf *out, const struct topic *topic)
     if (topic->first_id > 1)
         record_add(out, RECORD_START, topic->name, "", topic->first_id, NULL, 0);
     for (size_t i = 0; i < topic->count; i++) {
-        struct vitro_event event = eventlog_event(topic, topic->first_id + i);
+        struct vitro_log_event event = eventlog_event(topic, topic->first_id + i);
         record_add(out, RECORD_EVENT, topic->name, event.kind, event.id, event.data, event.length);
     }
     for (size_t i = 0; i < topic->cursor_count; i++)

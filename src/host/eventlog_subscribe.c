@@ -122,7 +122,7 @@ void vitro_eventlog_stop(vitro_eventlog *log)
 /* ---- receiving */
 
 /* With the lock held. -EAGAIN: nothing yet. */
-static int take(vitro_events *events, struct vitro_event *ret, struct err *err)
+static int take(vitro_events *events, struct vitro_log_event *ret, struct err *err)
 {
     const struct topic *topic = events->topic;
 
@@ -179,7 +179,7 @@ static int await(vitro_events *events, uint64_t until_ns)
     return -r;
 }
 
-int vitro_events_receive(vitro_events *events, const char *label, struct vitro_event *ret,
+int vitro_events_receive(vitro_events *events, const char *label, struct vitro_log_event *ret,
                          struct vitro_event_error *error)
 {
     uint64_t until_ns = 0;
@@ -203,7 +203,7 @@ int vitro_events_receive(vitro_events *events, const char *label, struct vitro_e
     return r;
 }
 
-int vitro_events_poll(vitro_events *events, struct vitro_event *ret,
+int vitro_events_poll(vitro_events *events, struct vitro_log_event *ret,
                       struct vitro_event_error *error)
 {
     (void)pthread_mutex_lock(&events->log->lock);
@@ -215,7 +215,7 @@ int vitro_events_poll(vitro_events *events, struct vitro_event *ret,
 int vitro_events_barrier(vitro_events *events, const char *label, const char *kind,
                          struct vitro_event_error *error)
 {
-    struct vitro_event event;
+    struct vitro_log_event event;
     int r = vitro_events_receive(events, label, &event, error);
 
     label = label ? label : "barrier";

@@ -98,7 +98,7 @@ TEST(a_consumers_cursor_moves_forward_only_and_not_past_the_end)
 TEST(a_subscription_gives_history_then_what_comes)
 {
     vitro_eventlog *log = vitro_eventlog_memory();
-    struct vitro_event event;
+    struct vitro_log_event event;
 
     for (int i = 0; i < 3; i++)
         (void)say(log, "old");
@@ -134,7 +134,7 @@ static int receive_many(void *arg)
 {
     vitro_events *events = vitro_events_subscribe(
         arg, "jobs", 0, &(struct vitro_events_options){.queue_max = 10 * MANY}, NULL);
-    struct vitro_event event;
+    struct vitro_log_event event;
     int wrong = 0;
 
     for (uint64_t id = 1; id <= 4 * MANY; id++)
@@ -158,7 +158,7 @@ TEST(subscribers_of_any_time_get_every_event_once_while_many_append)
 TEST(a_slow_subscriber_is_told_once_that_it_lagged_and_then_the_stream_ends)
 {
     vitro_eventlog *log = vitro_eventlog_memory();
-    struct vitro_event event;
+    struct vitro_log_event event;
 
     for (int i = 0; i < 500; i++)
         (void)say(log, "history"); /* does not count */
@@ -180,7 +180,7 @@ TEST(a_slow_subscriber_is_told_once_that_it_lagged_and_then_the_stream_ends)
 TEST(nothing_that_comes_is_named_by_its_label_and_a_stopped_log_ends_waits)
 {
     vitro_eventlog *log = vitro_eventlog_memory();
-    struct vitro_event event;
+    struct vitro_log_event event;
     vitro_events *events = vitro_events_subscribe(
         log, "jobs", 0, &(struct vitro_events_options){.ceiling_ns = 1}, &error);
 
@@ -197,7 +197,7 @@ TEST(nothing_that_comes_is_named_by_its_label_and_a_stopped_log_ends_waits)
 
 static int wait_for_stop(void *arg)
 {
-    struct vitro_event event;
+    struct vitro_log_event event;
 
     return vitro_events_receive(arg, "never", &event, NULL);
 }
@@ -245,7 +245,7 @@ struct service {
 static int serve(void *arg)
 {
     struct service *service = arg;
-    struct vitro_event event;
+    struct vitro_log_event event;
     char text[32];
     int r;
 
@@ -283,7 +283,7 @@ TEST(an_advance_after_an_append_waits_for_the_worker_that_was_told)
 
 static void check_compaction(vitro_eventlog *log)
 {
-    struct vitro_event event;
+    struct vitro_log_event event;
 
     for (const char *kind = "a\0b\0c\0d\0"; *kind; kind += 2)
         (void)say(log, kind);

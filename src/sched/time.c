@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Time and chance as a task sees them; and what they are outside a task. */
 #include "sched/sched.h"
-#include "base/wall.h"
-#include <time.h>
+#include "vitro/clock.h"
 
 int vitro_yield_at(const char *where)
 {
@@ -15,25 +14,23 @@ int vitro_yield_at(const char *where)
                                         .flags = OP_OPAQUE | OP_GIVES_WAY | OP_CANCELS});
 }
 
-static int sleep_really(uint64_t ns)
+static int64_t in_range(uint64_t ns)
 {
-    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000),
-                            .tv_nsec = (long)(ns % 1000000000)};
+    return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
 
-    while (nanosleep(&left, &left) < 0)
-        if (errno != EINTR)
-            return -errno;
-    return 0;
+/* Outside a task: by the clock in force, which is the real one unless a mock was pushed. */
+static int sleep_outside(uint64_t ns)
+{
+    return vitro_clock_sleep(NULL, in_range(ns));
 }
 
 int vitro_sleep_until_at(uint64_t at_ns, const char *where)
 {
     vitro_task *task = task_here();
 
-    if (!task) {
-        uint64_t now = (uint64_t)wall_now_ns();
-        return at_ns > now ? sleep_really(at_ns - now) : 0;
-    }
+    if (!task)
+        return vitro_clock_sleep_until(NULL, in_range(at_ns));
     if (at_ns < task->sched->now_ns)
         at_ns = task->sched->now_ns;
     return task_sleep_until(
@@ -46,7 +43,7 @@ int vitro_sleep_at(uint64_t ns, const char *where)
     vitro_task *task = task_here();
 
     if (!task)
-        return sleep_really(ns);
+        return sleep_outside(ns);
     if (ns > (uint64_t)INT64_MAX - task->sched->now_ns)
         return fail_text(task->sched, -ERANGE, "sleep at %s: %llu ns is beyond the end of time",
                          where ? where : "?", (unsigned long long)ns);
@@ -57,7 +54,7 @@ uint64_t vitro_clock(void)
 {
     vitro_task *task = task_here();
 
-    return task ? task->sched->now_ns : (uint64_t)wall_now_ns();
+    return task ? task->sched->now_ns : (uint64_t)vitro_clock_now(NULL);
 }
 
 int vitro_busy(uint64_t ns)
@@ -65,13 +62,13 @@ int vitro_busy(uint64_t ns)
     vitro_task *task = task_here();
 
     if (!task)
-        return sleep_really(ns);
+        return sleep_outside(ns);
     vitro_sched *sched = task->sched;
     if (ns > (uint64_t)INT64_MAX - sched->now_ns)
         return fail_text(sched, -ERANGE, "busy for %llu ns is beyond the end of time",
                          (unsigned long long)ns);
     if (sched->real)
-        return sleep_really(ns);
+        return vitro_clock_sleep(vitro_clock_real(), in_range(ns));
     TRACE(sched, VITRO_EVENT_ADVANCE, task, 0, sched->now_ns + ns, 0);
     sched->now_ns += ns;
     return 0;

@@ -55,4 +55,9 @@ test_that "public headers stand alone, in C and in C++" '
         cc -std=c17 -Wall -Wextra -Werror -I"$TOP/include" -fsyntax-only t.c
         ! command -v g++ >/dev/null || g++ -x c++ -Wall -Wextra -Werror -I"$TOP/include" -fsyntax-only t.c
     done'
+
+test_that "public headers go together, in C and in C++" '
+    for header in "$TOP"/include/vitro/*.h; do echo "#include \"vitro/$(basename "$header")\""; done >t.c
+    cc -std=gnu17 -Wall -Wextra -Werror -I"$TOP/include" -fsyntax-only t.c
+    ! command -v g++ >/dev/null || g++ -x c++ -Wall -Wextra -Werror -I"$TOP/include" -fsyntax-only t.c'
 tap_done
