@@ -15,7 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
 extern const char wasi_image[], wasi_image_end[], wasi_image_host[], wasi_image_host_end[],
     wasi_image_calls[], wasi_image_calls_end[];
 
