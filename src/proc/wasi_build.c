@@ -5,14 +5,13 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern const char wasi_image[], wasi_image_end[], wasi_image_host[], wasi_image_host_end[],
@@ -36,34 +35,13 @@ static void build_done(struct wasi_build *build)
 
 /* ---- tools */
 
-/* Runs a tool and collects what it prints; -ENOENT when it is not there, -EREMOTEIO when it fails.
- */
+/* -ENOENT when it is not there, -EREMOTEIO when it fails. */
 static int run_tool(const char *const *argv, const char *directory, struct buf *output)
 {
-    posix_spawn_file_actions_t actions;
-    int ends[2], status = 0;
-    pid_t pid;
+    int status = 0;
+    int r = tool_run(argv, directory, output, &status);
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-    if (directory)
-        posix_spawn_file_actions_addchdir_np(&actions, directory);
-    int r = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    (void)close(ends[1]);
-    if (r == 0) {
-        (void)fd_read_all(ends[0], output, OUTPUT_MAX);
-        (void)close(ends[0]);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-        return status == 0 ? 0 : -EREMOTEIO;
-    }
-    (void)close(ends[0]);
-    return -r;
+    return r < 0 ? r : status ? -EREMOTEIO : 0;
 }
 
 static int tool_failed(int r, const char *const *argv, const struct buf *output,

@@ -5,12 +5,11 @@
 #include "sandbox/sandbox_internal.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/tool.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,30 +17,14 @@ enum { OUTPUT_SHOWN = 700 };
 
 static int build(const struct sandbox_build *build, struct err *err)
 {
-    CLEANUP(fd_close) int output = memfd_create("build", MFD_CLOEXEC);
     CLEANUP(buf_done) struct buf text = {0};
-    posix_spawn_file_actions_t actions;
     int status = 0;
-    pid_t pid;
+    int r = tool_run(build->argv, build->directory, &text, &status);
 
-    if (output < 0)
-        return err_set(err, -errno, "make a memory file: %m");
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, output, 1);
-    posix_spawn_file_actions_adddup2(&actions, output, 2);
-    if (build->directory)
-        posix_spawn_file_actions_addchdir_np(&actions, build->directory);
-    int r = posix_spawnp(&pid, build->argv[0], &actions, NULL, (char *const *)build->argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (r)
-        return err_set(err, -r, "build with '%s': %s", build->argv[0], strerror(r));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (r < 0)
+        return err_set(err, r, "build with '%s': %s", build->argv[0], strerror(-r));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    (void)lseek(output, 0, SEEK_SET);
-    (void)fd_read_all(output, &text, 64u << 20);
     const char *shown =
         buf_text(&text) + (text.length > OUTPUT_SHOWN ? text.length - OUTPUT_SHOWN : 0);
     return err_set(err, -ENOEXEC, "build with '%s' failed (%s %d)\n%s", build->argv[0],

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/tool.h"
+#include "base/fd.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OUTPUT_MAX = 64 << 20 };
+
+int tool_run(const char *const *argv, const char *directory, struct buf *ret_output,
+             int *ret_status)
+{
+    CLEANUP(fd_close) int output = memfd_create("output", MFD_CLOEXEC);
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+
+    if (output < 0)
+        return -errno;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+    posix_spawn_file_actions_adddup2(&actions, output, 2);
+    if (directory)
+        posix_spawn_file_actions_addchdir_np(&actions, directory);
+    int r = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (r)
+        return -r;
+    while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+        ;
+    (void)lseek(output, 0, SEEK_SET);
+    (void)fd_read_all(output, ret_output, OUTPUT_MAX);
+    return 0;
+}
