@@ -9,8 +9,7 @@
 static const char when_forms[] =
     "write 2026-01-31T12:00:00Z, 2026-01-31, @1769860800 (seconds) or 1769860800000 (milliseconds)";
 
-/* Days since 1970-01-01 of a date in the proleptic Gregorian calendar. */
-static int64_t days_from_date(int64_t year, unsigned month, unsigned day)
+int64_t when_days_from_date(int64_t year, unsigned month, unsigned day)
 {
     year -= month <= 2;
     int64_t era = year / 400;
@@ -21,7 +20,7 @@ static int64_t days_from_date(int64_t year, unsigned month, unsigned day)
     return era * 146097 + (int64_t)day_of_era - 719468;
 }
 
-static void date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day)
+void when_date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day)
 {
     days += 719468;
     int64_t era = days / 146097;
@@ -63,7 +62,7 @@ static bool read_fraction(const char **text, uint64_t *ret_ns)
     return true;
 }
 
-static unsigned days_in_month(unsigned year, unsigned month)
+unsigned when_days_in_month(int64_t year, unsigned month)
 {
     static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -114,14 +113,14 @@ static bool read_date(const char *text, int64_t *ret_ns)
     if (!read_digits(&text, 4, &year) || *text++ != '-' || !read_digits(&text, 2, &month) ||
         *text++ != '-' || !read_digits(&text, 2, &day))
         return false;
-    if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month))
+    if (month < 1 || month > 12 || day < 1 || day > when_days_in_month(year, month))
         return false;
     if (*text == 'T' || *text == 't' || *text == ' ') {
         text++;
         if (!read_time_of_day(&text, &seconds, &ns))
             return false;
     }
-    seconds += days_from_date(year, month, day) * 86400;
+    seconds += when_days_from_date(year, month, day) * 86400;
     if (*text || seconds < 0 || __builtin_mul_overflow(seconds, (int64_t)NS_PER_SEC, &total) ||
         __builtin_add_overflow(total, (int64_t)ns, &total))
         return false;
@@ -245,7 +244,7 @@ void when_add(struct buf *buf, int64_t ns)
     unsigned rest = (unsigned)(ns % (int64_t)NS_PER_SEC), month, day;
     unsigned of_day = (unsigned)(seconds % 86400);
 
-    date_from_days(seconds / 86400, &year, &month, &day);
+    when_date_from_days(seconds / 86400, &year, &month, &day);
     buf_addf(buf, "%04lld-%02u-%02uT%02u:%02u:%02u", (long long)year, month, day, of_day / 3600,
              of_day / 60 % 60, of_day % 60);
     add_fraction(buf, rest);

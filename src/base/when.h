@@ -19,3 +19,8 @@ int when_parse_duration(const char *text, uint64_t *ret_ns, struct err *err);
 
 void when_add(struct buf *buf, int64_t ns);           /* 2026-01-01T00:00:00Z, fraction if any */
 void when_add_duration(struct buf *buf, uint64_t ns); /* "1 d 02:00:00", "00:00:03.250" */
+
+/* Dates of the proleptic Gregorian calendar, years from 0, as days since 1970-01-01. */
+int64_t when_days_from_date(int64_t year, unsigned month, unsigned day);
+void when_date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day);
+unsigned when_days_in_month(int64_t year, unsigned month);
