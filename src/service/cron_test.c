@@ -167,6 +167,7 @@ TEST(wrong_texts_are_refused_with_column_and_closest_form)
         {"*/-1 * * * *", "a step is a number from 1"},
         {"*/90 * * * *", "column 3, minute: a step of 90 leaves the range 0 to 59 at once\nhint: "
                          "write '0'"},
+        {"0 0 * * */7", "a step of 7 leaves the range 0 to 6 at once"},
         {"5/15 * * * *", "column 2, minute: a step needs a range\nhint: write '5-59/15'"},
         {"99999999999 * * * *", "column 1, minute: '99999999999' is neither"},
         {"0 0 30 2 *", "column 5, day of month: no month of these has such a day"},
