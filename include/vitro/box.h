@@ -20,6 +20,7 @@
 #ifndef VITRO_BOX_H
 #define VITRO_BOX_H
 
+#include "vitro/process.h"
 #include "vitro/version.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -46,12 +47,20 @@ struct vitro_box_options {   /* zero is the default of each; argv has none */
     uint64_t size_limit;         /* bytes that guests may write; 0: half of the memory */
     int share_tmp;               /* show the machine's /tmp, with writes in memory */
     int trace_reads;             /* what guests open and list goes on the tape too */
-    uint64_t seed;               /* 0 reads as 1 */
-    uint64_t max_time_ns;        /* virtual; 0: none */
-    uint64_t timeout_ns;         /* real; 0: ten minutes */
-    uint64_t max_steps;          /* stops; 0: none */
-    unsigned cpus;               /* 0 reads as 1 */
-    unsigned max_procs;          /* processes at once; 0: 4096 */
+    /* Programs that the program calls: recorded once, then played back (vitro/process.h). `path` is
+     * a tape, or a bundle that is there; its `worktree`, `apply_files` and `takes_time` do not
+     * matter here: in a box files are always changed, and time always passes. NULL: they just run.
+     */
+    const struct vitro_cassette_options *cassette;
+    const char *const *tape_only;   /* patterns of the programs it is about: "git"; NULL-ended */
+    const char *const *tape_except; /* and of those it is not */
+    int allow_miss;                 /* calls without a recording do not change exit_code */
+    uint64_t seed;                  /* 0 reads as 1 */
+    uint64_t max_time_ns;           /* virtual; 0: none */
+    uint64_t timeout_ns;            /* real; 0: ten minutes */
+    uint64_t max_steps;             /* stops; 0: none */
+    unsigned cpus;                  /* 0 reads as 1 */
+    unsigned max_procs;             /* processes at once; 0: 4096 */
     int stdio[3];       /* 0: the caller's; else an fd of the caller's, borrowed by spawn */
     int capture_output; /* keep standard output and error in memory, for the findings */
     int random_real, identity_real, net_real;
@@ -84,6 +93,10 @@ struct vitro_box_findings { /* all it points at is the box's, until vitro_box_fr
     uint64_t jumps, ticks;        /* moves of the clock, by idleness and by spinning */
     uint64_t stops, processes, orphans, seed;
     uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
+    uint64_t recorded, played;             /* subprocesses */
+    uint64_t misses, unused;               /* calls without a recording, and the other way round */
+    uint64_t differences;                  /* of mode "verify" */
+    const char *subprocesses;              /* what is wrong with them, in words; "" for nothing */
     uint64_t leak_count;
     const struct vitro_box_leak *leaks;
     const char *text;  /* why it ended, or what is blocked on what; "" when it just ended */

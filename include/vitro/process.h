@@ -48,14 +48,18 @@ struct vitro_cassette_options {     /* zero is the default of each; path has non
     int allow_unused;               /* recordings that nobody asked for are no failure */
     int apply_files;                /* changes of files in the worktree are made again */
     int record_in_ci;               /* otherwise recording fails while CI is set */
+    /* What is played takes as long as it did, on the clock that is mocked (vitro/clock.h): one that
+     * jumps moves ahead, at one that does not the call waits until it is moved. No mock: no time.
+     */
+    int takes_time;
 };
 
 /* NULL with `error` filled: no cassette where one is needed, a damaged one, recording in CI. */
-vitro_cassette *vitro_cassette_open(const struct vitro_cassette_options *options,
-                                    struct vitro_process_error *error);
+VITRO_API vitro_cassette *vitro_cassette_open(const struct vitro_cassette_options *options,
+                                              struct vitro_process_error *error);
 /* Writes what was recorded and frees. -ENODATA if calls had no recording, -ENOTEMPTY if recordings
  * were not used, -EBADMSG if what ran differs from its recording ("verify"): `error` lists them. */
-int vitro_cassette_close(vitro_cassette *cassette, struct vitro_process_error *error);
+VITRO_API int vitro_cassette_close(vitro_cassette *cassette, struct vitro_process_error *error);
 
 struct vitro_process_call {
     const char *const *argv; /* NULL behind the last; argv[0] is searched in PATH */
@@ -79,9 +83,10 @@ struct vitro_process_result {
 
 /* Runs a program, or plays it. A NULL cassette runs it. -ENODATA: no recording answers, and `error`
  * has the key, the closest recording and the first difference. */
-int vitro_process_run(vitro_cassette *cassette, const struct vitro_process_call *call,
-                      struct vitro_process_result *result, struct vitro_process_error *error);
-void vitro_process_result_done(struct vitro_process_result *result);
+VITRO_API int vitro_process_run(vitro_cassette *cassette, const struct vitro_process_call *call,
+                                struct vitro_process_result *result,
+                                struct vitro_process_error *error);
+VITRO_API void vitro_process_result_done(struct vitro_process_result *result);
 
 #ifdef __cplusplus
 }

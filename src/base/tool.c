@@ -4,11 +4,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { OUTPUT_MAX = 64 << 20 };
+
+char *tool_find(const char *name, const char *path, const char *except)
+{
+    if (strchr(name, '/'))
+        return access(name, X_OK) == 0 ? mem_dup(name) : NULL;
+    path = path ? path : getenv("PATH");
+    for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+        size_t length = strcspn(p, ":");
+        CLEANUP(mem_free) char *directory = mem_dupn(p, length);
+        CLEANUP(mem_free) char *file = mem_format("%s/%s", directory, name);
+        if (length && !(except && strcmp(directory, except) == 0) && access(file, X_OK) == 0)
+            return take_ptr(&file);
+        p += length + (p[length] == ':');
+    }
+    return NULL;
+}
 
 int tool_run(const char *const *argv, const char *directory, struct buf *ret_output,
              int *ret_status)

@@ -718,10 +718,11 @@ int box_supervise(struct box *box, struct err *err)
     if (box->findings->outcome == BOX_EXITED)
         count_orphans(box);
     clear_box(box);
-    (void)subs_close(box, err);
+    r = subs_close(box, err);
     control_close(box);
     settle_close(box);
-    r = box->program_started ? box_files_gather(box, err) : 0;
+    if (r == 0 && box->program_started)
+        r = box_files_gather(box, err);
     box_files_done(box);
     int closed = box_tape_close(box, r < 0 ? NULL : err);
     return r < 0 ? r : closed;

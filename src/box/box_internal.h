@@ -73,8 +73,9 @@ struct wait {
     struct deadline deadline;
 };
 
-struct tap { /* a call on a recorded stream, sub_io.c */
-    int stream;
+struct tap {               /* a call on a recorded stream, sub_io.c */
+    int stream;            /* of the subprocess; -1: none of its own */
+    bool is_program_input; /* sub_input.c */
     long number;
     uint64_t address, length;
     void (*next)(struct box *box, struct task *task); /* whoever else waits for its end */
@@ -350,6 +351,8 @@ void tape_exec(struct box *box, struct task *task);
 void tape_subprocess(struct box *box, const char *process, const char *data, const char *host);
 struct tape_writer *box_tape_writer(struct box *box); /* NULL without --record */
 void box_tape_moved(struct box *box);                 /* the clock is about to move */
+/* A file that was put into the bundle. */
+int box_tape_add_file(struct box *box, const char *name, const char *role, struct err *err);
 int box_tape_close(struct box *box, struct err *err);
 
 /* outside.c: all are idle, but somebody outside may answer before `next` (or at all). */

@@ -70,6 +70,14 @@ enum box_outcome {
     BOX_TROUBLE, /* ours; the text says what */
 };
 
+enum box_input {                    /* what standard input of the program was */
+                 BOX_INPUT_UNKNOWN, /* nothing that can be had again: a terminal, a device, or not
+                                       recorded */
+                 BOX_INPUT_NOTHING, /* /dev/null */
+                 BOX_INPUT_FILE,    /* kept as RECORD/stdin */
+                 BOX_INPUT_STREAM,  /* what was read of it is kept there */
+};
+
 struct box_leak {
     char capability[40];
     char process[64];
@@ -89,6 +97,9 @@ struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
     uint64_t orphans;
     uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
     struct proc_findings proc;
+    enum box_input input;
+    bool input_ends;         /* of a stream: its end was read */
+    uint64_t input_at;       /* of a file: where reading began */
     char notes[2048];        /* lines worth telling, whatever the outcome */
     char text[BOX_TEXT_MAX]; /* why it ended, or what is blocked on what; "" when it just ended */
 };

@@ -5,6 +5,8 @@
 #include "box/box_options.h"
 #include "box/control.h"
 #include "box/settle.h"
+#include "proc/proc_mode.h"
+#include "proc/proc_plan.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "vitro/box.h"
@@ -31,7 +33,9 @@ struct vitro_box {
     struct box_options options; /* its texts are the caller's and only good while spawning */
     char *directory;            /* owned; holds the control socket */
     char *control;              /* owned */
-    int captured[2];            /* memory files of standard output and error, or -1 */
+    struct cassette_words words;
+    struct proc_plan plan;
+    int captured[2]; /* memory files of standard output and error, or -1 */
     bool ended, killed;
     struct box_findings findings;
     struct vitro_box_leak leaks[BOX_LEAKS_MAX];
@@ -69,6 +73,50 @@ static int read_fs_mode(const char *text, enum fs_mode *ret, struct err *err)
     return err_hint(err, "write overlay, ro or real");
 }
 
+static int plan_cassette(struct vitro_box *box, const struct vitro_box_options *asked,
+                         struct err *err)
+{
+    const struct vitro_cassette_options *tape = asked->cassette;
+
+    if (!tape) {
+        box->plan.record = mem_dup(asked->record);
+        box->options.record = box->plan.record;
+        return 0;
+    }
+    if (!tape->path || !*tape->path)
+        return err_set(err, -EINVAL, "a cassette needs a path");
+    int r = cassette_words_read(tape, &box->words, err);
+    box->options.proc = (struct proc_options){
+        .on_miss = box->words.on_miss,
+        .only = asked->tape_only,
+        .except = asked->tape_except,
+        .view = {.fields = box->words.fields,
+                 .env_names = tape->match_env,
+                 .rules = &box->words.rules},
+        .max_age_ns = tape->max_age_ns,
+        .strict_order = tape->strict_order != 0,
+        .allow_unused = tape->allow_unused != 0,
+        .allow_miss = asked->allow_miss != 0,
+    };
+    if (r == 0)
+        r = proc_plan_make(&(struct proc_asked_for){.mode = tape->mode ? tape->mode : "once",
+                                                    .record = asked->record,
+                                                    .cassette = tape->path,
+                                                    .record_in_ci = tape->record_in_ci != 0},
+                           &box->options.proc, &box->plan, err);
+    box->options.record = box->plan.record;
+    return r;
+}
+
+/* What was recorded goes where it belongs; not if the box did not end by itself. */
+static int keep_recordings(struct vitro_box *box, struct err *err)
+{
+    if (!box->plan.record || box->findings.outcome == BOX_TROUBLE || box->killed)
+        return 0;
+    int r = proc_plan_convert(&box->plan, err);
+    return r < 0 ? r : proc_plan_place(&box->plan, err);
+}
+
 static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
                    const struct box_terminal *terminal, struct err *err)
 {
@@ -100,6 +148,8 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
     if (!asked->argv || !asked->argv[0] || !*asked->argv[0])
         return err_set(err, -EINVAL, "the program's name is empty");
     int r = asked->clock ? box_clock_parse(asked->clock, &box->options.clock, err) : 0;
+    if (r >= 0)
+        r = plan_cassette(box, asked, err);
     if (r >= 0)
         r = read_fs_mode(asked->fs, &box->options.fs.mode, err);
     for (int i = 0; r >= 0 && i < 2 && asked->capture_output; i++) {
@@ -176,7 +226,7 @@ static int collect(vitro_box *box, struct err *err)
     for (int i = 0; i < 2; i++)
         if (box->captured[i] >= 0 && (r = read_capture(box->captured[i], &box->output[i], err)) < 0)
             return r;
-    return 0;
+    return keep_recordings(box, err);
 }
 
 int vitro_box_wait(vitro_box *box, struct vitro_box_findings *ret, struct vitro_box_error *error)
@@ -202,6 +252,12 @@ int vitro_box_wait(vitro_box *box, struct vitro_box_findings *ret, struct vitro_
         .seed = found->seed,
         .files_changed = found->files_changed,
         .files_outside = found->files_outside,
+        .recorded = found->proc.recorded,
+        .played = found->proc.played,
+        .misses = found->proc.misses,
+        .unused = found->proc.unused,
+        .differences = found->proc.differences,
+        .subprocesses = found->proc.text,
         .leak_count = found->leak_count,
         .leaks = box->leaks,
         .text = found->text,
@@ -239,6 +295,8 @@ void vitro_box_free(vitro_box *box)
     }
     if (box->directory)
         (void)dir_remove_all(box->directory, NULL);
+    proc_plan_done(&box->plan);
+    match_rules_done(&box->words.rules);
     for (int i = 0; i < 2; i++) {
         fd_close(box->captured[i]);
         buf_done(&box->output[i]);

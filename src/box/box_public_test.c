@@ -399,3 +399,45 @@ TEST(a_program_is_looked_for_in_the_path_that_the_box_is_given)
     CLEANUP(vitro_box_free_) vitro_box *box = spawn(&options);
     CHECK_TEXT(wait_for(box).output, "found\n");
 }
+
+TEST(what_a_program_calls_is_recorded_once_and_played_after)
+{
+    const char *path = tmp_path("tools.tape"), *record = tmp_path("bundle");
+    const struct vitro_cassette_options cassette = {.path = path, .record_in_ci = 1};
+    struct vitro_box_options options = {.cassette = &cassette, .record = record};
+
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(vitro_box_free_) vitro_box *box = spawn_shell("seq 3 | tr 3 4; :", options);
+        struct vitro_box_findings findings = wait_for(box);
+        CHECK_INT(findings.exit_code, 0);
+        CHECK_TEXT(findings.output, "1\n2\n4\n");
+        CHECK_INT(findings.recorded, i ? 0 : 2);
+        CHECK_INT(findings.played, i ? 2 : 0);
+        CHECK_INT(access(path, F_OK), 0);
+        CHECK_INT(access(record, F_OK), 0);
+        options.record = NULL;
+    }
+    CLEANUP(vitro_box_free_) vitro_box *box = spawn_shell("seq 4; :", options);
+    struct vitro_box_findings findings = wait_for(box);
+    CHECK_INT(findings.exit_code, 122);
+    CHECK_INT(findings.misses, 1);
+    CHECK_INT(findings.unused, 2);
+    CHECK_HAS(findings.subprocesses, "seq 4");
+}
+
+TEST(cassettes_of_a_box_that_cannot_be_are_said)
+{
+    struct vitro_box_error error = {0};
+    const char *argv[] = {"true", NULL};
+    struct vitro_cassette_options cassette = {.path = tmp_path("none"), .mode = "none"};
+    struct vitro_box_options options = {.argv = argv, .cassette = &cassette};
+
+    CHECK_TRUE(!vitro_box_spawn(&options, &error));
+    CHECK_HAS(error.text, "needs a recording");
+    cassette.mode = "nune";
+    CHECK_TRUE(!vitro_box_spawn(&options, &error));
+    CHECK_HAS(error.text, "hint: write none");
+    cassette = (struct vitro_cassette_options){0};
+    CHECK_TRUE(!vitro_box_spawn(&options, &error));
+    CHECK_HAS(error.text, "needs a path");
+}

@@ -227,6 +227,11 @@ void tape_exec(struct box *box, struct task *task)
     tape_event_data(box, task->process, task->ordinal, TAPE_PROCESS_SPAWN, &data);
 }
 
+int box_tape_add_file(struct box *box, const char *name, const char *role, struct err *err)
+{
+    return bundle_add(box->tape->bundle, name, role, err);
+}
+
 int box_tape_close(struct box *box, struct err *err)
 {
     struct box_tape *tape = box->tape;

@@ -259,12 +259,6 @@ static void emit_tree(struct program *p, const struct run *runs, size_t count)
 }
 
 /* Subprocesses are recorded, or may be. */
-static bool records(const struct box_options *options)
-{
-    return options->proc.mode != PROC_OFF &&
-           (options->proc.mode != PROC_REPLAY || options->proc.on_miss == PROC_MISS_RECORDS);
-}
-
 static bool axis_is_virtual(const struct box_options *options, enum policy_axis axis)
 {
     switch (axis) {
@@ -275,10 +269,11 @@ static bool axis_is_virtual(const struct box_options *options, enum policy_axis 
     case AXIS_IDENTITY:
         return !options->identity_real;
     case AXIS_FILES:
-        return options->clock.mode != BOX_CLOCK_REAL || !options->random_real || records(options);
+        return options->clock.mode != BOX_CLOCK_REAL || !options->random_real ||
+               proc_options_record(&options->proc);
     case AXIS_STREAMS:
     case AXIS_EFFECTS:
-        return records(options);
+        return proc_options_record(&options->proc);
     case AXIS_ALWAYS:
         break;
     }

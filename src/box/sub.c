@@ -19,12 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct program_digest {
-    uint64_t device, inode;
-    int64_t mtime_ns;
-    struct hash digest;
-};
-
 static const struct proc_options *options_of(const struct box *box)
 {
     return &box->options->proc;
@@ -42,13 +36,15 @@ int subs_open(struct box *box, struct err *err)
                               : box->options->directory ? box->options->directory
                                                         : ".",
                               NULL);
+    subs->programs = programs_new();
     subs->directory = mem_dup(box->options->record ? box->options->record : "/tmp");
     subs->cassette = cassette_new(&(struct cassette_options){.view = options->view,
                                                              .worktree = subs->worktree,
                                                              .strict_order = options->strict_order,
                                                              .max_age_ns = options->max_age_ns,
                                                              .now_ns = wall_now_ns()});
-    return options->cassette ? cassette_load(subs->cassette, options->cassette, err) : 0;
+    int r = options->cassette ? cassette_load(subs->cassette, options->cassette, err) : 0;
+    return r < 0 ? r : sub_input_open(box, err);
 }
 
 void sub_free(struct sub *sub)
@@ -68,31 +64,12 @@ void sub_free(struct sub *sub)
 
 /* ---- its life ------------------------------------------------------------------------------ */
 
-/* The bytes of a program, hashed once for each file. */
-static bool digest_of(struct box *box, const char *program, struct hash *ret)
+static const struct program_facts *facts_of(struct box *box, const char *program)
 {
     struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-    struct subs *subs = box->subs;
-    struct stat st;
     CLEANUP(fd_close) int fd = (int)syscall(SYS_openat2, box->root_fd, program, &how, sizeof how);
 
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
-        return false; /* empty: hidden */
-    int64_t mtime = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
-    for (size_t i = 0; i < subs->digest_count; i++)
-        if (subs->digests[i].device == st.st_dev && subs->digests[i].inode == st.st_ino &&
-            subs->digests[i].mtime_ns == mtime) {
-            *ret = subs->digests[i].digest;
-            return true;
-        }
-    CLEANUP(buf_done) struct buf bytes = {0};
-    if (fd_read_all(fd, &bytes, 1u << 30) < 0)
-        return false;
-    *ret = hash_of(buf_text(&bytes), bytes.length);
-    subs->digests = mem_grow(subs->digests, (subs->digest_count + 1) * sizeof *subs->digests);
-    subs->digests[subs->digest_count++] =
-        (struct program_digest){st.st_dev, st.st_ino, mtime, *ret};
-    return true;
+    return programs_look(box->subs->programs, fd, program);
 }
 
 static void name_process(struct process *process, const char *program)
@@ -145,7 +122,7 @@ enum sub_exec subs_exec_done(struct box *box, struct task *task)
         return sub_play_begin(box, task, sub) == 0 ? SUB_EXEC_PLAYED : SUB_EXEC_RECORDED;
     struct recording *recording = &sub->recording;
     recording->path = mem_dup(recording->program);
-    recording->has_digest = digest_of(box, recording->program, &recording->digest);
+    recording_set_program(recording, facts_of(box, recording->program));
     recording->recorded_at_ns = wall_now_ns();
     sub_io_begin(box, task, sub);
     return SUB_EXEC_RECORDED;
@@ -156,7 +133,6 @@ void sub_take(struct box *box, struct sub *sub, size_t id)
     struct cassette *cassette = box->subs->cassette;
     struct cassette_entry *entry = cassette_entry(cassette, id);
     struct recording recording = {0};
-    struct hash digest;
     struct err err = {0};
 
     if (cassette_recording(cassette, id, &recording, &err) < 0) {
@@ -169,9 +145,11 @@ void sub_take(struct box *box, struct sub *sub, size_t id)
     sub->recording = recording;
     sub->data = mem_dup(entry->data);
     sub->host = mem_dup(entry->host);
-    if (recording.has_digest && !text_starts(program, subs_programs_directory) &&
-        digest_of(box, program, &digest) && memcmp(&digest, &recording.digest, sizeof digest) != 0)
-        sub_drift(box, sub, &digest);
+    if (!recording.has_digest || text_starts(program, subs_programs_directory))
+        return;
+    const struct program_facts *now = facts_of(box, program);
+    if (now && memcmp(&now->digest, &recording.digest, sizeof now->digest) != 0)
+        sub_drift(box, sub, now);
 }
 
 void subs_forked(struct process *child, struct process *parent)
@@ -387,17 +365,18 @@ int subs_close(struct box *box, struct err *err)
 {
     struct subs *subs = box->subs;
 
-    (void)err;
     if (!subs)
         return 0;
+    int r = sub_input_close(box, err);
     sub_report_end(box);
     if (options_of(box)->keep_unused && box->tape)
         keep_unused(box);
     cassette_free(subs->cassette);
     free(subs->worktree);
     free(subs->directory);
-    free(subs->digests);
+    programs_free(subs->programs);
+    spool_done(&subs->input);
     free(subs);
     box->subs = NULL;
-    return 0;
+    return r;
 }

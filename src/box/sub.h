@@ -8,6 +8,7 @@
  *     sub_exec.c   the decision, and the stub
  *     sub.c        the life of a subprocess from its exec to its last child
  *     sub_io.c     recording: what goes through its standard streams, in what order
+ *     sub_input.c  recording: what the program itself is given on standard input
  *     sub_files.c  recording: what became of the files it touched
  *     sub_play.c   playing: the recording as operations for the stub (stub_abi.h)
  *     sub_choose.c playing: which recording it is, where that depends on standard input
@@ -21,6 +22,7 @@
 #pragma once
 #include "box/box_internal.h"
 #include "proc/cassette.h"
+#include "proc/programs.h"
 #include "proc/spool.h"
 
 enum sub_how { SUB_RECORDED, SUB_PLAYED, SUB_PASSED };
@@ -53,9 +55,9 @@ struct subs {
     char *worktree;  /* owned, absolute */
     char *directory; /* owned: where long streams are kept meanwhile */
     bool stub_there;
-    struct program_digest *digests;
-    size_t digest_count;
+    struct programs *programs;
     struct sub_report *report;
+    struct spool input; /* of the program */
 };
 
 /* box.c, task.c and sys_process.c call these. All do nothing in a box without cassettes. */
@@ -90,8 +92,13 @@ void sub_free(struct sub *sub); /* accepts NULL */
 /* sub_io.c */
 void sub_io_begin(struct box *box, struct task *task, struct sub *sub);
 void sub_io_tapped(struct box *box, struct task *task); /* any call of a tapped process */
-void sub_io_opened(struct task *task, const char *path);
+void sub_io_opened(const struct box *box, struct task *task, const char *path);
 int sub_io_end(struct box *box, struct sub *sub, struct err *err);
+
+/* sub_input.c */
+int sub_input_open(struct box *box, struct err *err);
+bool sub_input_is(const struct box *box, const struct stat *st); /* and reads of it are kept */
+int sub_input_close(struct box *box, struct err *err);
 
 /* sub_files.c */
 void sub_files_touch(struct box *box, struct task *task, const char *path, bool tree);
@@ -113,6 +120,6 @@ void sub_take(struct box *box, struct sub *sub,
 /* sub_report.c: what is wrong, in words. */
 void sub_miss(struct box *box, const struct process *process, const struct call *call);
 void sub_compare(struct box *box, struct sub *sub); /* PROC_VERIFY */
-void sub_drift(struct box *box, const struct sub *sub, const struct hash *digest);
+void sub_drift(struct box *box, const struct sub *sub, const struct program_facts *now);
 void sub_trouble(struct box *box, const char *format, ...) PRINTF_LIKE(2, 3);
 void sub_report_end(struct box *box);

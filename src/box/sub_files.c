@@ -200,6 +200,24 @@ static int64_t written_at(struct box *box, const struct sub *sub, const struct s
     return at > 0 ? at : 0;
 }
 
+/* A file has to come back as it was: what is secret in it is not hidden, but said. */
+static void tell_secret(struct box *box, const struct sub *sub, int fd, const char *path)
+{
+    enum { LOOK_MAX = 4 << 20 };
+    CLEANUP(buf_done) struct buf bytes = {0};
+
+    if (lseek(fd, 0, SEEK_SET) < 0 || fd_read_all(fd, &bytes, LOOK_MAX) < 0 || !bytes.length ||
+        !text_is_utf8(bytes.data, bytes.length))
+        return; /* pictures, objects, archives */
+    const char *what =
+        secrets_find_bytes(tape_writer_secrets(box_tape_writer(box)), bytes.data, bytes.length);
+    if (what)
+        leak_note(box,
+                  "the recording of %s keeps '%s', in which there is what looks like a "
+                  "secret (%s)",
+                  sub->recording.program, path, what);
+}
+
 static int add_effect(struct box *box, struct sub *sub, const char *path, int64_t at_ns,
                       const struct stat *after, struct err *err)
 {
@@ -217,6 +235,8 @@ static int add_effect(struct box *box, struct sub *sub, const char *path, int64_
         fd = open_inside(box, path, O_RDONLY | O_NONBLOCK);
         r = fd < 0 ? err_set(err, -errno, "read '%s': %m", path)
                    : tape_writer_put_file(box_tape_writer(box), fd, &file.hash, err);
+        if (r == 0)
+            tell_secret(box, sub, fd, file.path);
     } else if (after && S_ISDIR(after->st_mode)) {
         file.type = RECORDING_DIRECTORY;
     } else if (after && S_ISLNK(after->st_mode)) {

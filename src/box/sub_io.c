@@ -4,7 +4,8 @@
  * A call that reads or writes stops twice, before and behind: behind it the number of bytes is
  * known, and they are in the guest's memory. Calls that move bytes without showing them (splice,
  * sendfile) are refused with EINVAL where they touch a recorded stream, and programs fall back to
- * read and write. The order of events is the order in which calls came back. */
+ * read and write. What the program itself reads of its standard input is kept in the same way
+ * (sub_input.c). The order of events is the order in which calls came back. */
 #include "box/sub.h"
 #include "box/policy.h"
 #include "base/text.h"
@@ -53,6 +54,15 @@ static bool is_input(const struct task *task, const struct sub *sub, int fd)
     return stat_fd(task, fd, &st) && is_stream(&sub->streams[0], &st);
 }
 
+/* What the program was given: kept for itself, beside what a subprocess reads. */
+static bool is_program_input(const struct box *box, const struct task *task, int fd)
+{
+    struct stat st;
+
+    return box->findings->input == BOX_INPUT_STREAM && stat_fd(task, fd, &st) &&
+           sub_input_is(box, &st);
+}
+
 static bool is_null(const struct task *task, int fd)
 {
     struct stat st;
@@ -69,16 +79,16 @@ static struct sub *recorded(const struct task *task)
 
 /* ---- behind a call ------------------------------------------------------------------------- */
 
-static void keep_bytes(struct box *box, struct task *task, struct sub *sub, int stream,
-                       uint64_t address, uint64_t length)
+static void keep_bytes(struct box *box, struct task *task, struct spool *spool, uint64_t address,
+                       uint64_t length)
 {
     static char piece[PIECE];
 
     while (length) {
         size_t step = length < PIECE ? (size_t)length : PIECE;
         if (guest_read(task, address, piece, step) < 0 ||
-            spool_add(&sub->streams[stream].spool, box->subs->directory, piece, step) < 0) {
-            sub_trouble(box, "what %s wrote could not be kept", sub->recording.program);
+            spool_add(spool, box->subs->directory, piece, step) < 0) {
+            sub_trouble(box, "what %s read or wrote could not be kept", task->process->program);
             return;
         }
         address += step;
@@ -86,8 +96,8 @@ static void keep_bytes(struct box *box, struct task *task, struct sub *sub, int 
     }
 }
 
-static void keep_vectors(struct box *box, struct task *task, struct sub *sub, int stream,
-                         uint64_t address, uint64_t count, uint64_t length)
+static void keep_vectors(struct box *box, struct task *task, struct spool *spool, uint64_t address,
+                         uint64_t count, uint64_t length)
 {
     struct iovec vector;
 
@@ -95,13 +105,13 @@ static void keep_vectors(struct box *box, struct task *task, struct sub *sub, in
         if (guest_read(task, address + i * sizeof vector, &vector, sizeof vector) < 0)
             return;
         uint64_t step = vector.iov_len < length ? vector.iov_len : length;
-        keep_bytes(box, task, sub, stream, (uint64_t)vector.iov_base, step);
+        keep_bytes(box, task, spool, (uint64_t)vector.iov_base, step);
         length -= step;
     }
 }
 
 /* Where the bytes of a call are. */
-static void keep(struct box *box, struct task *task, struct sub *sub, int stream, uint64_t length)
+static void keep(struct box *box, struct task *task, struct spool *spool, uint64_t length)
 {
     const struct tap *tap = &task->tap;
     struct msghdr message;
@@ -112,16 +122,15 @@ static void keep(struct box *box, struct task *task, struct sub *sub, int stream
     case SYS_preadv2:
     case SYS_pwritev2:
     case SYS_pwritev:
-        keep_vectors(box, task, sub, stream, tap->address, tap->length, length);
+        keep_vectors(box, task, spool, tap->address, tap->length, length);
         break;
     case SYS_sendmsg:
     case SYS_recvmsg:
         if (guest_read(task, tap->address, &message, sizeof message) == 0)
-            keep_vectors(box, task, sub, stream, (uint64_t)message.msg_iov, message.msg_iovlen,
-                         length);
+            keep_vectors(box, task, spool, (uint64_t)message.msg_iov, message.msg_iovlen, length);
         break;
     default:
-        keep_bytes(box, task, sub, stream, tap->address, length);
+        keep_bytes(box, task, spool, tap->address, length);
     }
 }
 
@@ -133,10 +142,14 @@ static void tap_exit(struct box *box, struct task *task)
     long result = (long)task_regs(task)->rax;
 
     task->on_exit = tap.next;
-    if (sub && (result > 0 || (result == 0 && tap.stream == 0 && tap.length))) {
+    if (tap.is_program_input && result > 0)
+        keep(box, task, &box->subs->input, (uint64_t)result);
+    else if (tap.is_program_input && result == 0 && tap.length)
+        box->findings->input_ends = true;
+    if (sub && tap.stream >= 0 && (result > 0 || (result == 0 && tap.stream == 0 && tap.length))) {
         int64_t at = vclock_now(&box->clock) - sub->started_ns;
         if (result > 0) {
-            keep(box, task, sub, tap.stream, (uint64_t)result);
+            keep(box, task, &sub->streams[tap.stream].spool, (uint64_t)result);
             recording_add_event(&sub->recording, at, whats[tap.stream], (uint64_t)result);
         } else {
             recording_add_event(&sub->recording, at, RECORDING_EOF, 0);
@@ -148,23 +161,25 @@ static void tap_exit(struct box *box, struct task *task)
 
 /* ---- before a call ------------------------------------------------------------------------- */
 
-static enum verdict tap(struct task *task, int stream)
+static enum verdict tap(struct task *task, int stream, bool is_program_input)
 {
     const struct user_regs_struct *regs = task_regs(task);
 
     if (task->on_exit == tap_exit)
         return VERDICT_EXIT; /* a tapped process stops twice before a call */
-    task->tap = (struct tap){stream, (long)regs->orig_rax, regs->rsi, regs->rdx, task->on_exit};
+    task->tap = (struct tap){stream,    is_program_input, (long)regs->orig_rax,
+                             regs->rsi, regs->rdx,        task->on_exit};
     task->on_exit = tap_exit;
     return VERDICT_EXIT;
 }
 
 enum verdict sys_stream_read(struct box *box, struct task *task)
 {
-    struct sub *sub = recorded(task);
+    const struct sub *sub = recorded(task);
+    int fd = (int)task_regs(task)->rdi;
+    bool is_ours = sub && is_input(task, sub, fd), is_program = is_program_input(box, task, fd);
 
-    (void)box;
-    return sub && is_input(task, sub, (int)task_regs(task)->rdi) ? tap(task, 0) : VERDICT_GO;
+    return is_ours || is_program ? tap(task, is_ours ? 0 : -1, is_program) : VERDICT_GO;
 }
 
 enum verdict sys_stream_write(struct box *box, struct task *task)
@@ -173,7 +188,7 @@ enum verdict sys_stream_write(struct box *box, struct task *task)
     int stream = sub ? output_of(task, sub, (int)task_regs(task)->rdi) : 0;
 
     (void)box;
-    return stream ? tap(task, stream) : VERDICT_GO;
+    return stream ? tap(task, stream, false) : VERDICT_GO;
 }
 
 enum verdict sys_stream_move(struct box *box, struct task *task)
@@ -182,8 +197,7 @@ enum verdict sys_stream_move(struct box *box, struct task *task)
     struct sub *sub = recorded(task);
     int in = (int)regs->rdi, out = (int)regs->rdx;
 
-    (void)box;
-    if (!sub)
+    if (!sub && box->findings->input != BOX_INPUT_STREAM)
         return VERDICT_GO;
     if ((long)regs->orig_rax == SYS_sendfile) {
         out = (int)regs->rdi;
@@ -193,7 +207,8 @@ enum verdict sys_stream_move(struct box *box, struct task *task)
     } else if ((long)regs->orig_rax == SYS_vmsplice) {
         out = (int)regs->rdi;
     }
-    if (!is_input(task, sub, in) && !output_of(task, sub, out))
+    if (!(sub && (is_input(task, sub, in) || output_of(task, sub, out))) &&
+        !is_program_input(box, task, in))
         return VERDICT_GO;
     task_skip(task, -EINVAL);
     return VERDICT_DONE;
@@ -209,9 +224,9 @@ enum verdict sys_stream_copy(struct box *box, struct task *task)
     struct sub *sub = recorded(task);
     int fd = (int)regs->rdi;
 
-    (void)box;
-    if (!sub || task->process->tapped || (!is_input(task, sub, fd) && !output_of(task, sub, fd)) ||
-        is_null(task, fd))
+    if (task->process->tapped ||
+        (!(sub && (is_input(task, sub, fd) || output_of(task, sub, fd)) && !is_null(task, fd)) &&
+         !is_program_input(box, task, fd)))
         return VERDICT_GO;
     switch ((long)regs->orig_rax) {
     case SYS_fcntl:
@@ -231,9 +246,9 @@ enum verdict sys_stream_copy(struct box *box, struct task *task)
 }
 
 /* A stream that is opened anew by its name. */
-void sub_io_opened(struct task *task, const char *path)
+void sub_io_opened(const struct box *box, struct task *task, const char *path)
 {
-    if (recorded(task) &&
+    if ((recorded(task) || box->findings->input == BOX_INPUT_STREAM) &&
         (text_starts(path, "/dev/std") || text_starts(path, "/dev/fd/") ||
          (text_starts(path, "/proc/") && strstr(path, "/fd/")) || strcmp(path, "/dev/tty") == 0))
         task->process->tapped = true;

@@ -55,14 +55,18 @@ void sub_trouble(struct box *box, const char *format, ...)
         tell(box, &text);
 }
 
-void sub_drift(struct box *box, const struct sub *sub, const struct hash *digest)
+void sub_drift(struct box *box, const struct sub *sub, const struct program_facts *now)
 {
-    const char *program = sub->recording.program;
-    struct hash_text then = hash_to_text(&sub->recording.digest), now = hash_to_text(digest);
+    const struct recording *then = &sub->recording;
+    struct hash_text old = hash_to_text(&then->digest), new = hash_to_text(&now->digest);
+    bool tells = then->version && now->version && strcmp(then->version, now->version) != 0;
     CLEANUP(mem_free)
-    char *note = mem_format("drift: '%s' is not the program that was recorded (%.12s then, %.12s "
-                            "now); --proc verify tells whether that matters",
-                            program, then.text, now.text);
+    char *note = tells ? mem_format("drift: '%s' was recorded with %s, and this is %s; --proc "
+                                    "verify tells whether that matters",
+                                    then->program, then->version, now->version)
+                       : mem_format("drift: '%s' is not the program that was recorded (%.12s then, "
+                                    "%.12s now); --proc verify tells whether that matters",
+                                    then->program, old.text, new.text);
 
     if (!strstr(box->findings->notes, note))
         leak_note(box, "%s", note);

@@ -307,7 +307,7 @@ static enum verdict open_named(struct box *box, struct task *task, int directory
     if (!files_full_path(task, directory, address, full))
         return VERDICT_GO;
     if (task->process->sub)
-        sub_io_opened(task, full);
+        sub_io_opened(box, task, full);
     if (!writes(flags))
         return special_open(box, task, full, path_argument);
     if (vclock_held(&box->clock))

@@ -58,10 +58,12 @@ struct repeat { /* what it takes to run it again; all owned */
     char *bundle; /* absolute */
     char *root;   /* temporary; holds the new bundle */
     char *fresh;  /* the new bundle */
+    struct run_input input;
 };
 
 static void repeat_done(struct repeat *repeat)
 {
+    run_input_close(&repeat->input);
     run_plan_done(&repeat->plan);
     cli_args_free(repeat->args);
     run_file_done(&repeat->file);
@@ -154,6 +156,10 @@ static int prepare(const struct cli_args *args, const char *bundle, struct repea
     if (r < 0)
         return err_wrap(err, "the recorded command line");
     struct box_options *box = &repeat->plan.box;
+    if ((r = run_input_open(repeat->bundle, &repeat->file, &repeat->input, err)) < 0)
+        return r;
+    if (repeat->input.fd > 0)
+        box->stdio[0] = repeat->input.fd;
     box->envp = (const char *const *)repeat->file.env;
     box->record = repeat->fresh;
     box->wait_for_cpu = true;
@@ -246,7 +252,7 @@ static int judge(const struct cli_args *args, struct repeat *repeat,
     }
     (void)fputs(buf_text(&text), stderr);
     if (cli_flag(args, "update") && code == EXIT_CLEAN &&
-        (run_file_write(repeat->args, repeat->fresh, &err) < 0 ||
+        (run_file_write(repeat->args, findings, repeat->fresh, &err) < 0 ||
          bundle_replace(repeat->fresh, repeat->bundle, &err) < 0))
         return cli_fail(EXIT_TROUBLE, &err);
     return code;
@@ -254,7 +260,7 @@ static int judge(const struct cli_args *args, struct repeat *repeat,
 
 static int replay(const struct cli_args *args)
 {
-    struct repeat repeat = {0};
+    struct repeat repeat = {.input.fd = -1};
     static struct box_findings findings;
     struct err err = {0};
     const char *const *operands;

@@ -233,10 +233,10 @@ static int run(const struct cli_args *args)
     if (r < 0)
         return cli_fail(EXIT_TROUBLE, &err);
     int code = box_exit_code(box, &findings);
-    if (run_plan_keep(args, &plan, code, &err) < 0)
+    if (run_plan_keep(args, &plan, &findings, code, &err) < 0)
         return cli_fail(EXIT_TROUBLE, &err);
-    if (plan.target)
-        box->record = plan.target;
+    if (plan.files.target)
+        box->record = plan.files.target;
     if (cli_json(args)) {
         add_json(&text, &findings, code);
     } else {

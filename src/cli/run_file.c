@@ -62,7 +62,41 @@ static json_t *environment(void)
     return list;
 }
 
-int run_file_write(const struct cli_args *args, const char *path, struct err *err)
+static const char *const input_words[] = {
+    [BOX_INPUT_UNKNOWN] = "unknown",
+    [BOX_INPUT_NOTHING] = "nothing",
+    [BOX_INPUT_FILE] = "file",
+    [BOX_INPUT_STREAM] = "stream",
+};
+
+static json_t *input_of(const struct box_findings *findings)
+{
+    return json_pack("{s:I, s:b, s:s}", "at", (json_int_t)findings->input_at, "ends",
+                     findings->input_ends, "kind", input_words[findings->input]);
+}
+
+/* Runs that were recorded without it: the caller's own. */
+static int read_input(const json_t *input, const char *path, struct run_file *ret, struct err *err)
+{
+    const char *kind = json_string_value(json_object_get(input, "kind"));
+    json_int_t at = json_integer_value(json_object_get(input, "at"));
+    size_t i = 0;
+
+    if (!input)
+        return 0;
+    while (kind && i < ARRAY_LENGTH(input_words) && strcmp(kind, input_words[i]) != 0)
+        i++;
+    if (!kind || i == ARRAY_LENGTH(input_words) || at < 0)
+        return err_set(err, -EBADMSG, "%s: stdin is not one of unknown, nothing, file, stream",
+                       path);
+    ret->input = (enum box_input)i;
+    ret->input_ends = json_is_true(json_object_get(input, "ends"));
+    ret->input_at = (uint64_t)at;
+    return 0;
+}
+
+int run_file_write(const struct cli_args *args, const struct box_findings *findings,
+                   const char *path, struct err *err)
 {
     extern const struct command command_run;
     CLEANUP(bundle_free) struct bundle *bundle = NULL;
@@ -79,9 +113,10 @@ int run_file_write(const struct cli_args *args, const char *path, struct err *er
         if (json_array_append_new(words, json_string(operands[i])) < 0)
             return 0; /* an argument that is not text: the run can be seen, but not repeated */
     CLEANUP(json_free)
-    json_t *file = json_pack("{s:s, s:o, s:s, s:i, s:O}", "directory", directory ? directory : ".",
-                             "env", environment(), "format", "vitro-run", "version",
-                             RUN_FILE_VERSION, "words", words);
+    json_t *file =
+        json_pack("{s:s, s:o, s:s, s:o, s:i, s:O}", "directory", directory ? directory : ".", "env",
+                  environment(), "format", "vitro-run", "stdin", input_of(findings), "version",
+                  RUN_FILE_VERSION, "words", words);
     json_add_canonical(&text, file);
     buf_addc(&text, '\n');
     int r = bundle_open(path, &bundle, err);
@@ -149,6 +184,9 @@ int run_file_read(const char *bundle, struct run_file *ret, struct err *err)
     if (version > RUN_FILE_VERSION)
         return err_set(err, -EPROTO, "%s: version %lld, but this vitro reads up to %d", path,
                        (long long)version, RUN_FILE_VERSION);
+    r = read_input(json_object_get(file, "stdin"), path, ret, err);
+    if (r < 0)
+        return r;
     ret->words = read_list(words);
     ret->env = read_environment(json_object_get(file, "env"));
     ret->directory = mem_dup(json_string_value(json_object_get(file, "directory")));

@@ -2,6 +2,7 @@
 /* The probes. Each tries the thing itself rather than asking whether it should work. */
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "doctor/doctor.h"
 #include "fs/fs.h"
 #include <errno.h>
@@ -299,14 +300,9 @@ static void probe_fuse(struct doctor_answer *ret)
 
 static void find_program(const char *name, struct doctor_answer *ret)
 {
-    const char *path = getenv("PATH");
+    CLEANUP(mem_free) char *file = tool_find(name, NULL, NULL);
 
-    for (path = path ? path : "/usr/bin:/bin"; *path && !ret->works; path += *path == ':') {
-        size_t length = strcspn(path, ":");
-        CLEANUP(mem_free) char *file = mem_format("%.*s/%s", (int)length, path, name);
-        ret->works = length && access(file, X_OK) == 0;
-        path += length;
-    }
+    ret->works = file != NULL;
 }
 
 static void probe_git(struct doctor_answer *ret)

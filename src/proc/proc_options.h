@@ -33,6 +33,13 @@ struct proc_options {
     bool keep_unused;          /* they are written to the new bundle as well */
 };
 
+/* Some may be recorded. */
+static inline bool proc_options_record(const struct proc_options *options)
+{
+    return options->mode != PROC_OFF &&
+           (options->mode != PROC_REPLAY || options->on_miss == PROC_MISS_RECORDS);
+}
+
 enum { PROC_TEXT_MAX = 12288 };
 
 struct proc_findings { /* plain data */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* include/vitro/process.h over cassettes: the same matcher and the same files as in a box. */
 #include "vitro/process.h"
+#include "vitro/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "base/wall.h"
 #include "proc/cassette_file.h"
 #include "proc/cassette_internal.h"
@@ -10,9 +12,11 @@
 #include "proc/proc_options.h"
 #include "proc/process_files.h"
 #include "proc/process_run.h"
+#include "proc/programs.h"
 #include "proc/spool.h"
 #include "tape/tape.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,13 +26,12 @@ enum { CANDIDATES_MAX = 1024, OUTPUT_MAX = 1 << 30 };
 
 struct vitro_cassette {
     struct cassette *cassette;
-    struct match_rules rules;
+    struct cassette_words words;
     char **env_names;
     char *path, *fresh, *worktree; /* fresh: the tape that is being written; NULL: none */
     struct tape_writer *writer;
-    enum proc_asked mode;
-    enum proc_on_miss on_miss;
-    bool exists, allow_unused, apply_files;
+    struct programs *programs; /* NULL until one is recorded */
+    bool exists, allow_unused, apply_files, takes_time;
     size_t misses, differences;
     struct buf report;
 };
@@ -51,8 +54,9 @@ static void cassette_done(vitro_cassette *tape)
         (void)dir_remove_all(store, NULL);
     }
     tape_writer_free(tape->writer);
+    programs_free(tape->programs);
     cassette_free(tape->cassette);
-    match_rules_done(&tape->rules);
+    match_rules_done(&tape->words.rules);
     strings_free(tape->env_names);
     buf_done(&tape->report);
     free(tape->path);
@@ -65,29 +69,9 @@ static void cassette_done(vitro_cassette *tape)
 
 static bool records(const vitro_cassette *tape)
 {
-    return tape->mode == ASKED_ALL || tape->mode == ASKED_REFRESH || tape->mode == ASKED_NEW ||
-           (tape->mode == ASKED_ONCE && !tape->exists) || tape->on_miss == PROC_MISS_RECORDS;
-}
-
-static int read_words(const struct vitro_cassette_options *options, vitro_cassette *tape,
-                      unsigned *ret_fields, struct err *err)
-{
-    static const char *const misses[] = {"fail", "passthrough", "record"};
-    int r = options->mode ? proc_asked_parse(options->mode, &tape->mode, err) : 0;
-
-    if (r == 0 && options->match)
-        r = call_fields_parse(options->match, ret_fields, err);
-    for (const char *const *rule = options->match_rules; r == 0 && rule && *rule; rule++)
-        r = match_rules_add(&tape->rules, *rule, err);
-    for (size_t i = 0; r == 0 && options->on_miss; i++) {
-        if (i == ARRAY_LENGTH(misses))
-            return err_set(err, -EINVAL, "on_miss '%s' is not fail, passthrough or record",
-                           options->on_miss);
-        tape->on_miss = (enum proc_on_miss)i;
-        if (strcmp(misses[i], options->on_miss) == 0)
-            break;
-    }
-    return r;
+    return tape->words.mode == ASKED_ALL || tape->words.mode == ASKED_REFRESH ||
+           tape->words.mode == ASKED_NEW || (tape->words.mode == ASKED_ONCE && !tape->exists) ||
+           tape->words.on_miss == PROC_MISS_RECORDS;
 }
 
 static int open_writer(vitro_cassette *tape, const struct vitro_cassette_options *options,
@@ -120,25 +104,29 @@ static int open_cassette(vitro_cassette *tape, const struct vitro_cassette_optio
 
     if (!options->path || !*options->path)
         return err_set(err, -EINVAL, "a cassette needs a path");
-    int r = read_words(options, tape, &how.view.fields, err);
+    int r = cassette_words_read(options, &tape->words, err);
     if (r < 0)
         return r;
+    how.view.fields = tape->words.fields;
     tape->path = mem_dup(options->path);
     tape->worktree = realpath(options->worktree ? options->worktree : ".", NULL);
     tape->env_names = strings_copy(options->match_env);
     tape->allow_unused = options->allow_unused;
     tape->apply_files = options->apply_files;
+    tape->takes_time = options->takes_time;
     tape->exists = access(tape->path, F_OK) == 0;
     how.view.env_names = (const char *const *)tape->env_names;
-    how.view.rules = &tape->rules;
+    how.view.rules = &tape->words.rules;
     how.worktree = tape->worktree;
     tape->cassette = cassette_new(&how);
-    if (!tape->exists && (tape->mode == ASKED_NONE || tape->mode == ASKED_VERIFY))
+    if (!tape->exists && (tape->words.mode == ASKED_NONE || tape->words.mode == ASKED_VERIFY))
         return err_set(err, -ENOENT, "mode '%s' needs a recording, and there is none at '%s'",
-                       proc_asked_words[tape->mode], tape->path);
-    if (tape->exists && tape->mode != ASKED_REFRESH && tape->mode != ASKED_OFF)
+                       proc_asked_words[tape->words.mode], tape->path);
+    if (tape->exists && tape->words.mode != ASKED_REFRESH && tape->words.mode != ASKED_OFF)
         r = cassette_load(tape->cassette, tape->path, err);
-    return r == 0 && records(tape) && tape->mode != ASKED_OFF ? open_writer(tape, options, err) : r;
+    return r == 0 && records(tape) && tape->words.mode != ASKED_OFF
+               ? open_writer(tape, options, err)
+               : r;
 }
 
 vitro_cassette *vitro_cassette_open(const struct vitro_cassette_options *options,
@@ -203,7 +191,9 @@ static int play(vitro_cassette *tape, size_t id, struct vitro_process_result *re
     fill_result(result, &recording, &output, &error);
     result->duration_ns = (uint64_t)recording.duration_ns;
     result->played = 1;
-    return 0;
+    if (tape->takes_time && vitro_is_mocked())
+        r = vitro_clock_sleep(NULL, recording.duration_ns);
+    return r < 0 ? err_set(err, r, "play '%s': its clock was stopped", recording.program) : 0;
 }
 
 /* What stands on its input is all that it can have read; it may have read less. */
@@ -250,6 +240,18 @@ static int put_stream(vitro_cassette *tape, const void *bytes, size_t length, in
     return r;
 }
 
+static void set_program(vitro_cassette *tape, const struct vitro_process_call *call,
+                        struct recording *recording)
+{
+    recording->path = tool_find(call->argv[0], NULL, NULL);
+    if (!recording->path)
+        return;
+    if (!tape->programs)
+        tape->programs = programs_new();
+    CLEANUP(fd_close) int fd = open(recording->path, O_RDONLY | O_CLOEXEC);
+    recording_set_program(recording, programs_look(tape->programs, fd, recording->path));
+}
+
 static int keep(vitro_cassette *tape, const struct call_forms *forms,
                 const struct vitro_process_call *call, struct process_output *output,
                 struct err *err)
@@ -262,6 +264,7 @@ static int keep(vitro_cassette *tape, const struct call_forms *forms,
     recording->argv = strings_copy((const char *const *)forms->argv);
     recording->cwd = mem_dup(forms->cwd);
     recording->env = strings_copy((const char *const *)forms->env);
+    set_program(tape, call, recording);
     uint64_t fed = recording_input_bytes(recording);
     int r = put_stream(tape, call->input, (size_t)fed, 0, recording, err);
     for (int i = 1; r == 0 && i < 3; i++)
@@ -307,11 +310,11 @@ static int run_live(vitro_cassette *tape, size_t id, const struct call_forms *fo
     CLEANUP(process_output_done) struct process_output output = {0};
     int r = process_run(call, &output, err);
 
-    if (r == 0 && tape && tape->mode == ASKED_VERIFY && id != SIZE_MAX)
+    if (r == 0 && tape && tape->words.mode == ASKED_VERIFY && id != SIZE_MAX)
         verify(tape, id, &output);
-    if (r == 0 && tape && id != SIZE_MAX && tape->mode == ASKED_ALL)
+    if (r == 0 && tape && id != SIZE_MAX && tape->words.mode == ASKED_ALL)
         cassette_use(tape->cassette, id); /* the new one takes its place */
-    if (r == 0 && tape && tape->writer && tape->on_miss != PROC_MISS_PASSES)
+    if (r == 0 && tape && tape->writer && tape->words.on_miss != PROC_MISS_PASSES)
         r = keep(tape, forms, call, &output, err);
     if (r < 0)
         return r;
@@ -346,7 +349,7 @@ int vitro_process_run(vitro_cassette *tape, const struct vitro_process_call *cal
     *result = (struct vitro_process_result){0};
     if (!call->argv || !call->argv[0] || !*call->argv[0])
         return tell(&err, err_set(&err, -EINVAL, "a call needs a program"), error);
-    if (!tape || tape->mode == ASKED_OFF) {
+    if (!tape || tape->words.mode == ASKED_OFF) {
         r = run_live(NULL, SIZE_MAX, NULL, call, result, &err);
         return r < 0 ? tell(&err, r, error) : 0;
     }
@@ -359,13 +362,14 @@ int vitro_process_run(vitro_cassette *tape, const struct vitro_process_call *cal
                   &forms);
     struct call form = call_of_forms(&forms);
     size_t id = find(tape, &form, call);
-    bool live = tape->mode == ASKED_ALL || tape->mode == ASKED_REFRESH ||
-                tape->mode == ASKED_VERIFY || (tape->mode == ASKED_ONCE && !tape->exists);
+    bool live = tape->words.mode == ASKED_ALL || tape->words.mode == ASKED_REFRESH ||
+                tape->words.mode == ASKED_VERIFY ||
+                (tape->words.mode == ASKED_ONCE && !tape->exists);
     if (!live && id != SIZE_MAX)
         r = play(tape, id, result, &err);
-    else if (!live && tape->mode != ASKED_NEW && tape->on_miss == PROC_MISS_FAILS)
+    else if (!live && tape->words.mode != ASKED_NEW && tape->words.on_miss == PROC_MISS_FAILS)
         r = miss(tape, &form, call, &err);
-    else if (tape->mode == ASKED_VERIFY && id == SIZE_MAX)
+    else if (tape->words.mode == ASKED_VERIFY && id == SIZE_MAX)
         r = miss(tape, &form, call, &err);
     else
         r = run_live(tape, id, &forms, call, result, &err);
@@ -391,7 +395,7 @@ static int write_all(vitro_cassette *tape, struct err *err)
     for (size_t i = 0; r == 0 && i < old->count; i++) {
         const struct cassette_entry *entry = &old->entries[i];
         CLEANUP(recording_done) struct recording recording = {0};
-        if (tape->mode == ASKED_REFRESH || (tape->mode == ASKED_ALL && entry->used))
+        if (tape->words.mode == ASKED_REFRESH || (tape->words.mode == ASKED_ALL && entry->used))
             continue;
         r = cassette_recording(old, i, &recording, err);
         if (r == 0)
@@ -422,8 +426,8 @@ int vitro_cassette_close(vitro_cassette *tape, struct vitro_process_error *error
         return 0;
     if (tape->writer)
         r = write_all(tape, &err);
-    bool plays = tape->mode == ASKED_NONE || tape->mode == ASKED_VERIFY ||
-                 (tape->mode == ASKED_ONCE && tape->exists);
+    bool plays = tape->words.mode == ASKED_NONE || tape->words.mode == ASKED_VERIFY ||
+                 (tape->words.mode == ASKED_ONCE && tape->exists);
     CLEANUP(buf_done) struct buf unused = {0};
     size_t left = plays ? cassette_unused(tape->cassette, &unused, 5) : 0;
     if (r == 0 && tape->misses)

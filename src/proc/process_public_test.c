@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "vitro/process.h"
+#include "vitro/clock.h"
 #include "lib/check.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -134,4 +135,26 @@ TEST(without_a_cassette_a_program_just_runs)
     CHECK_OK(shell(NULL, "exit 3", much, &result, &error), error);
     CHECK_INT(result.exit_code, 3);
     vitro_process_result_done(&result);
+}
+
+TEST(what_is_played_takes_as_long_as_it_did_on_a_mocked_clock)
+{
+    struct vitro_process_result result;
+    struct vitro_process_error error = {0};
+    const char *path = tmp_file("slow.json", "[{\"program\":\"sh\",\"args\":[\"-c\",\"x\"],"
+                                             "\"stdout\":\"soon\",\"duration_ms\":60000}]");
+    struct vitro_clock *clock = vitro_clock_paused(&(struct vitro_paused_options){.jumps = 1});
+
+    for (int takes_time = 0; takes_time < 2; takes_time++) {
+        VITRO_MOCK(clock);
+        vitro_cassette *tape = vitro_cassette_open(
+            &(struct vitro_cassette_options){.path = path, .takes_time = takes_time}, &error);
+        CHECK_TRUE(tape != NULL);
+        CHECK_OK(shell(tape, "x", NULL, &result, &error), error);
+        CHECK_TEXT(result.output, "soon");
+        CHECK_INT(vitro_clock_monotonic(clock), takes_time ? UINT64_C(60000000000) : 0);
+        vitro_process_result_done(&result);
+        CHECK_OK(vitro_cassette_close(tape, &error), error);
+    }
+    vitro_clock_free(clock);
 }

@@ -169,6 +169,7 @@ int process_run(const struct vitro_process_call *call, struct process_output *re
     recording->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     recording->real_ns = wall_monotonic_ns() - started;
     recording->recorded_at_ns = wall_now_ns();
-    recording_add_event(recording, 0, RECORDING_EXIT, 0);
+    recording->duration_ns = (int64_t)recording->real_ns;
+    recording_add_event(recording, recording->duration_ns, RECORDING_EXIT, 0);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proc/recording.h"
+#include "proc/programs.h"
 #include "base/text.h"
 #include <string.h>
 
@@ -128,7 +129,17 @@ void recording_done(struct recording *recording)
     }
     free(recording->files);
     free(recording->path);
+    free(recording->version);
     *recording = (struct recording){0};
+}
+
+void recording_set_program(struct recording *recording, const struct program_facts *facts)
+{
+    recording->has_digest = facts != NULL;
+    if (!facts)
+        return;
+    recording->digest = facts->digest;
+    recording->version = mem_dup(facts->version);
 }
 
 struct call recording_call(const struct recording *recording, struct hash_text *digest)

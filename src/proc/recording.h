@@ -68,6 +68,7 @@ struct recording {
     char *path;             /* the program's file; NULL: not known */
     struct hash digest;     /* of its bytes */
     bool has_digest;        /* it could be read */
+    char *version;          /* of its package; NULL: not known */
     uint64_t real_ns;       /* how long it took */
     int64_t recorded_at_ns; /* when, since 1970; 0: not known */
 };
@@ -77,7 +78,9 @@ void recording_add_event(struct recording *recording, int64_t at_ns, enum record
 /* Hiding secrets changed how long a stream is: the last events of that kind take the difference. */
 void recording_fit_events(struct recording *recording, enum recording_what what, uint64_t length);
 struct recording_file *recording_add_file(struct recording *recording); /* zeroed */
-uint64_t recording_input_bytes(const struct recording *recording);      /* read, before hiding */
+struct program_facts;
+void recording_set_program(struct recording *recording, const struct program_facts *facts);
+uint64_t recording_input_bytes(const struct recording *recording); /* read, before hiding */
 bool recording_reads_end(const struct recording *recording);
 bool recording_converses(const struct recording *recording); /* reads after it wrote */
 void recording_done(struct recording *recording);

@@ -129,6 +129,8 @@ void recording_add_host(const struct recording *recording, struct buf *ret)
         tape_data_text(&host, "path", recording->path);
     tape_data_u64(&host, "real_ns", recording->real_ns);
     tape_data_i64(&host, "recorded_at_ns", recording->recorded_at_ns);
+    if (recording->version)
+        tape_data_text(&host, "version", recording->version);
     tape_data_end(&host);
     buf_add(ret, host.text.data, host.text.length);
     tape_data_done(&host);
@@ -332,6 +334,7 @@ static void read_host(const json_t *host, struct recording *ret)
 
     ret->has_digest = digest && hash_from_text(digest, &ret->digest);
     ret->path = mem_dup(json_string_value(json_object_get(host, "path")));
+    ret->version = mem_dup(json_string_value(json_object_get(host, "version")));
     ret->real_ns = (uint64_t)json_integer_value(json_object_get(host, "real_ns"));
     ret->recorded_at_ns = json_integer_value(json_object_get(host, "recorded_at_ns"));
 }

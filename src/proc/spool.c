@@ -159,6 +159,16 @@ int spool_put(struct spool *spool, struct tape_writer *writer, const char *direc
     return tape_writer_put(writer, bytes, length, &ret->hash, err);
 }
 
+static int add_to_file(void *context, const void *bytes, size_t length)
+{
+    return fd_write_full(*(const int *)context, bytes, length);
+}
+
+int spool_save(const struct spool *spool, const struct secrets *secrets, int fd)
+{
+    return each_hidden(spool, secrets, add_to_file, &fd);
+}
+
 void spool_done(struct spool *spool)
 {
     fd_close(spool->file - 1);

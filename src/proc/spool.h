@@ -24,6 +24,8 @@ struct hash spool_digest(const struct spool *spool, const struct secrets *secret
 /* Puts the bytes into the tape's store, or into *ret itself where they are short text. */
 int spool_put(struct spool *spool, struct tape_writer *writer, const char *directory,
               struct recording_bytes *ret, struct err *err);
+/* Writes the bytes to a file, with secrets hidden. */
+int spool_save(const struct spool *spool, const struct secrets *secrets, int fd);
 void spool_done(struct spool *spool);
 static inline __attribute__((unused)) void spool_done_cleanup(struct spool *spool)
 {

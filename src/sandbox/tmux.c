@@ -4,6 +4,7 @@
 #include "sandbox/shim.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -43,15 +44,7 @@ static char *real_tmux(const struct sandbox *sandbox)
 {
     const char *path = sandbox_env_get(sandbox, "PATH");
 
-    for (const char *p = path ? path : ""; *p;) {
-        size_t length = strcspn(p, ":");
-        CLEANUP(mem_free) char *directory = mem_dupn(p, length);
-        CLEANUP(mem_free) char *file = mem_format("%s/tmux", directory);
-        if (length && strcmp(directory, sandbox->bin) != 0 && access(file, X_OK) == 0)
-            return take_ptr(&file);
-        p += length + (p[length] == ':');
-    }
-    return NULL;
+    return tool_find("tmux", path ? path : "", sandbox->bin);
 }
 
 int sandbox_tmux(struct sandbox *sandbox, const char *const *args, struct buf *ret_output,

@@ -5,6 +5,7 @@
 #include "script/play.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,13 +69,10 @@ static const char *on_path(struct play *play, const char *program)
 {
     const char *path = sandbox_env_get(play->sandbox, "PATH");
 
-    for (const char *p = path ? path : ""; *p;) {
-        size_t length = strcspn(p, ":");
-        CLEANUP(mem_free) char *file = mem_format("%.*s/%s", (int)length, p, program);
-        if (length && access(file, X_OK) == 0)
-            return arena_dup(&play->arena, file, strlen(file));
-        p += length + (p[length] == ':');
-    }
+    CLEANUP(mem_free) char *file = tool_find(program, path ? path : "", NULL);
+
+    if (file)
+        return arena_dup(&play->arena, file, strlen(file));
     return program;
 }
 

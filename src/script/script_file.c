@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "base/tool.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fts.h>
@@ -162,18 +163,9 @@ static int read_quarantine(const struct vt_line *line, struct script_case *which
 
 static bool has_program(const char *name)
 {
-    const char *path = getenv("PATH");
+    CLEANUP(mem_free) char *file = tool_find(name, NULL, NULL);
 
-    if (strchr(name, '/'))
-        return access(name, X_OK) == 0;
-    for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
-        size_t length = strcspn(p, ":");
-        CLEANUP(mem_free) char *file = mem_format("%.*s/%s", (int)length, p, name);
-        if (length && access(file, X_OK) == 0)
-            return true;
-        p += length + (p[length] == ':');
-    }
-    return false;
+    return file != NULL;
 }
 
 static int read_about(const struct vt_line *line, struct script_case *which, struct err *err)

@@ -52,6 +52,16 @@ test_that "docs/formats/tape.md names every kind and its members" '
             grep "^|.*\`$kind\`" "$TOP/docs/formats/tape.md" | grep -q "\`$member\`" || fail "$kind.$member"
         done'
 
+test_that "whatever a public header declares, the shared library has" '
+    for header in "$TOP"/include/vitro/*.h; do echo "#include \"vitro/${header##*/}\""; done >all.c
+    cc -I"$TOP/include" -fsyntax-only -aux-info all.X all.c
+    grep "include/vitro/" all.X | grep -v " static " | grep -oE "[ *]vitro_[a-z0-9_]+ \([^*]" | tr -d " *" |
+        sed "s/(.*//" | sort -u >declared
+    [ "$(wc -l <declared)" -ge 250 ]
+    nm -D "$TOP/$O/libvitro.so" | sed -n "s/.* T \(vitro_.*\)/\1/p" | sort -u >exported
+    comm -23 declared exported >missing
+    [ ! -s missing ] || fail "declared, and not in libvitro.so: $(tr "\n" " " <missing)"'
+
 test_that "the demo runs" '
     O=$O bash "$TOP/tools/demo" >out 2>&1 || fail "$(tail -n 20 out)"
     grep -q "1 divergence" out'

@@ -218,6 +218,39 @@ test_that "a bundle is replayed from another directory, and in a copy of its wor
     cp here/* there/; rm -r here; cp -r c there/; cd there
     run "$VITRO" replay c --ignore process_spawn; status_is 0; same ../expected "$RUN/out"'
 
+test_that "standard input of the program comes back: a pipe, a file that is gone, the middle of one, nothing" '
+    echo "read x; echo got \$x; sort -r; echo end" >job.sh
+    run sh -c "printf \"a\\nb\\nc\\nd\\n\" | \"$VITRO\" run --record pipe -- bash job.sh"; status_is 0; out_is "got a
+d
+c
+b
+end"; cp "$RUN/out" expected
+    run "$VITRO" replay pipe </dev/null; status_is 0; same expected "$RUN/out"
+    printf "0\na\nb\nc\nd\n" >in
+    run sh -c "{ dd bs=1 count=2 of=/dev/null 2>dd; \"$VITRO\" run --record file -- bash job.sh; } <in"; status_is 0
+    cp "$RUN/out" expected; head -n 1 expected | grep -q "got a"
+    rm in; run "$VITRO" replay file; status_is 0; same expected "$RUN/out"
+    run sh -c "\"$VITRO\" run --record null -- sh job.sh </dev/null"; status_is 0
+    run sh -c "echo x | \"$VITRO\" replay null"; status_is 0; out_is "got
+end"
+    yes abcdefgh | head -c 3000000 >much
+    run sh -c "cat much | \"$VITRO\" run --record much.d -- sh -c \"exec 5<&0; wc -c; cat <&5\""; status_is 0; out_is 3000000
+    run "$VITRO" replay much.d </dev/null; status_is 0; out_is 3000000
+    run sh -c "echo ghp_0123456789abcdefghijklmnopqrstuvwxyz | \"$VITRO\" run --record hush -- sh -c \"cat >/dev/null\""; status_is 0
+    ! grep -q ghp_0123 hush/stdin || fail "a secret is kept"
+    run "$VITRO" run --record told -- sh -c "echo ghp_0123456789abcdefghijklmnopqrstuvwxyz | tee token >/dev/null; :"; status_is 0; err_has ", in which there is what looks like a secret"
+    rm pipe/stdin; run "$VITRO" replay pipe; status_is 125; err_has "pipe/stdin"'
+
+test_that "what a program was recorded with is kept, and another version of it is named" '
+    need dpkg-query
+    run "$VITRO" run --record c -- sh -c "date; :"; status_is 0
+    version=$(dpkg-query -W -f "\${Package} \${Version}" coreutils)
+    "$VITRO" tape show --json c/tape | grep -q "\"version\":\"$version\"" || fail "no version: $version"
+    "$VITRO" run --cassette t.tape --proc once -- sh -c "date; :" >out
+    sed -i "s/\"digest\":\"[0-9a-f]*\"/\"digest\":\"$(printf 0%.0s $(seq 64))\"/; s/\"version\":\"[^\"]*\"/\"version\":\"coreutils 8.9\"/" t.tape
+    run "$VITRO" run --cassette t.tape -- sh -c "date; :"; status_is 0
+    err_has "drift"; err_has "recorded with coreutils 8.9, and this is $version"'
+
 test_that "replay --update runs live, shows the difference and keeps the new one" '
     echo 1 >data; echo "cat data" >job.sh
     run "$VITRO" run --record c -- sh job.sh; status_is 0
