@@ -162,7 +162,7 @@ struct box {
     int signal_fd, epoll_fd, stdout_poll[3];
     uint64_t steps; /* ptrace stops handled */
     uint64_t real_started_ns, real_deadline_ns;
-    int64_t coarse_started_ns;
+    int64_t coarse_started_ns, wall_started_ns; /* the kernel's tick, and the moment itself */
     sigset_t caller_mask;
     bool main_ended, over;
     bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */

@@ -102,6 +102,7 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
     allow_many_fds();
     box.real_started_ns = wall_monotonic_ns();
     box.coarse_started_ns = wall_coarse_ns();
+    box.wall_started_ns = wall_now_ns();
     box.real_deadline_ns = box.real_started_ns + options->timeout_ns;
     find_return_stubs(&box);
     fast_init();

@@ -45,6 +45,7 @@ struct fs_options {
     size_t file_count;
     uint64_t size_limit;   /* bytes all guests together may write; 0: half of the memory */
     const char *upper_dir; /* an empty directory on disk for the store; NULL: in memory */
+    int64_t started_ns;    /* wall_now_ns(): whatever changes on disk later is noticed; 0: now */
 };
 
 /* Builds the view and makes it the root of this process, which stands afterwards where it stood
@@ -57,6 +58,10 @@ struct fs_options {
  * FS_REAL. On failure the process is in an undefined place: report and _exit. Errors name the
  * step and carry a hint: -EPERM where the kernel refuses, -ENOTDIR for a worktree that is none. */
 int fs_view_enter(const struct fs_options *options, int *ret_store, struct err *err);
+
+/* Files are stamped by a clock that moves once in some milliseconds. Returns when it has passed the
+ * start, so that what changes while guests run is told from what changed before. */
+void fs_started_wait(int64_t started_ns);
 
 /* Whether this process may build the view without a user namespace: it has CAP_SYS_ADMIN in the
  * first one. Root of a container may not. `userns` above is the opposite of this. */

@@ -305,7 +305,7 @@ int fs_gather(int store, struct fs_blobs *blobs, struct fs_changes **ret, struct
     if (r == 0 && fstatat(store, "layers", &st, 0) < 0)
         r = err_set(err, -errno, "stat the store's 'layers': %m");
     if (r == 0) {
-        walk.started = st.st_ctim;
+        walk.started = st.st_mtim;
         walk.nowhere = fs_blobs_nowhere();
         walk.changes = fs_changes_new(walk.layers.worktree);
         r = walk_layers(&walk, store, err);

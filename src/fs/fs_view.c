@@ -2,6 +2,8 @@
 /* The view, step by step. fs_view_internal.h draws the stage it is built on. */
 #include "base/fd.h"
 #include "base/trace.h"
+#include "base/wall.h"
+#include "base/when.h"
 #include "fs/fs_view_internal.h"
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static void view_done(struct fs_view *view)
@@ -137,6 +140,13 @@ static int write_layers(const struct fs_view *view, int *ret_store, struct err *
     int r = fd_write_full(fd, view->layers.data, view->layers.length);
     if (r < 0)
         return err_set(err, r, "write 'layers' to the store: %s", strerror(-r));
+    int64_t started = view->options->started_ns ? view->options->started_ns : wall_now_ns();
+    struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT},
+        {started / (int64_t)NS_PER_SEC, started % (int64_t)NS_PER_SEC},
+    };
+    if (futimens(fd, times) < 0)
+        return err_set(err, -errno, "stamp the store: %m");
     *ret_store = take_fd(&store);
     return 0;
 }
@@ -149,6 +159,12 @@ static int leave_stage(const struct fs_view *view, struct err *err)
     if (chdir(view->cwd) < 0 && chdir(view->worktree) < 0)
         return err_set(err, -errno, "enter '%s': %m", view->worktree);
     return 0;
+}
+
+void fs_started_wait(int64_t started_ns)
+{
+    while (wall_coarse_ns() <= started_ns)
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
 int fs_view_enter(const struct fs_options *options, int *ret_store, struct err *err)

@@ -8,6 +8,7 @@
  * As real root without a user namespace, otherwise in one that maps the caller to itself. Ends
  * with the program's status (128+N for a signal), 125 for trouble of its own. */
 #include "base/fd.h"
+#include "base/wall.h"
 #include "fs/fs.h"
 #include "fs/fs_blobs.h"
 #include "fs/fs_bundle.h"
@@ -115,6 +116,7 @@ static int run_init(const struct run *run, int socket)
         return die(err.text);
     if (send_store(socket, store) < 0)
         return TROUBLE;
+    fs_started_wait(run->fs.started_ns);
     pid_t guest = fork();
     if (guest == 0) {
         (void)close_range(3, ~0u, 0);
@@ -254,7 +256,7 @@ static void parse(struct run *run, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct run run = {.fs.userns = !fs_is_real_root()};
+    struct run run = {.fs = {.userns = !fs_is_real_root(), .started_ns = wall_now_ns()}};
 
     parse(&run, argc, argv);
     run.fs.writable = run.writable;
