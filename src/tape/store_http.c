@@ -1,61 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tape/store_http.h"
+#include "base/curl.h"
 #include "base/text.h"
 #include "base/trace.h"
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
-/* libcurl brings two dozen libraries along, and loading them takes longer than most runs do: it is
- * loaded when a store is first opened by its address, not with the program. */
-static struct {
-    void *library;
-    CURL *(*easy_init)(void);
-    void (*easy_cleanup)(CURL *);
-    void (*easy_reset)(CURL *);
-    CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
-    CURLcode (*easy_perform)(CURL *);
-    CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
-    const char *(*easy_strerror)(CURLcode);
-    struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
-    void (*slist_free_all)(struct curl_slist *);
-} libcurl;
-
-static int load_curl(struct err *err)
-{
-    static const struct {
-        const char *name;
-        void **place;
-    } symbols[] = {
-        {"curl_easy_init", (void **)&libcurl.easy_init},
-        {"curl_easy_cleanup", (void **)&libcurl.easy_cleanup},
-        {"curl_easy_reset", (void **)&libcurl.easy_reset},
-        {"curl_easy_setopt", (void **)&libcurl.easy_setopt},
-        {"curl_easy_perform", (void **)&libcurl.easy_perform},
-        {"curl_easy_getinfo", (void **)&libcurl.easy_getinfo},
-        {"curl_easy_strerror", (void **)&libcurl.easy_strerror},
-        {"curl_slist_append", (void **)&libcurl.slist_append},
-        {"curl_slist_free_all", (void **)&libcurl.slist_free_all},
-    };
-
-    if (libcurl.library)
-        return 0;
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; library && i < ARRAY_LENGTH(symbols); i++) {
-        *symbols[i].place = dlsym(library, symbols[i].name);
-        if (!*symbols[i].place)
-            library = NULL; /* stays loaded: unloading it is not safe */
-    }
-    if (!library) {
-        err_set(err, -ELIBACC, "load libcurl: %s", dlerror());
-        return err_hint(err, "install libcurl4");
-    }
-    libcurl.library = library;
-    return 0;
-}
-
 struct store_http {
+    const struct curl_library *libcurl;
     char *url; /* without a slash at the end */
     CURL *curl;
     struct curl_slist *headers;
@@ -76,16 +28,19 @@ int store_http_open(const char *url, struct store_http **ret, struct err *err)
         err_set(err, -EINVAL, "store '%s': not an HTTP address", url);
         return err_hint(err, "http://host:port or http://host/prefix");
     }
-    int r = load_curl(err);
-    if (r < 0)
-        return err_wrap(err, "store '%s'", url);
+    const struct curl_library *libcurl = curl_load(err);
+    if (!libcurl) {
+        (void)err_wrap(err, "store '%s'", url);
+        return -ELIBACC;
+    }
     CLEANUP(store_http_free) struct store_http *http = mem_alloc(sizeof *http);
+    http->libcurl = libcurl;
     http->url = mem_dup(url);
     for (size_t n = strlen(http->url); n && http->url[n - 1] == '/'; n--)
         http->url[n - 1] = '\0';
-    http->curl = libcurl.easy_init();
+    http->curl = libcurl->easy_init();
     /* No "Expect: 100-continue": it costs a round trip, and a second where it is not understood. */
-    http->headers = libcurl.slist_append(NULL, "Expect:");
+    http->headers = libcurl->slist_append(NULL, "Expect:");
     if (!http->curl || !http->headers)
         return err_set(err, -ENOMEM, "store '%s': libcurl cannot start", url);
     *ret = take_ptr(&http);
@@ -95,8 +50,8 @@ int store_http_open(const char *url, struct store_http **ret, struct err *err)
 struct store_http *store_http_free(struct store_http *http)
 {
     if (http) {
-        libcurl.easy_cleanup(http->curl);
-        libcurl.slist_free_all(http->headers);
+        http->libcurl->easy_cleanup(http->curl);
+        http->libcurl->slist_free_all(http->headers);
         free(http->url);
     }
     free(http);
@@ -136,36 +91,37 @@ static int request(struct store_http *http, const char *verb, const struct hash 
 {
     struct hash_text name = hash_to_text(hash);
     CLEANUP(mem_free) char *url = mem_format("%s/cas/%s", http->url, name.text);
+    const struct curl_library *libcurl = http->libcurl;
     CURL *curl = http->curl;
     long status = 0;
 
-    libcurl.easy_reset(curl);
+    libcurl->easy_reset(curl);
     http->problem[0] = '\0';
-    libcurl.easy_setopt(curl, CURLOPT_URL, url);
-    libcurl.easy_setopt(curl, CURLOPT_ERRORBUFFER, http->problem);
-    libcurl.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    libcurl.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
-    libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    libcurl.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);
-    libcurl.easy_setopt(curl, CURLOPT_HTTPHEADER, http->headers);
-    libcurl.easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
-    libcurl.easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
+    libcurl->easy_setopt(curl, CURLOPT_URL, url);
+    libcurl->easy_setopt(curl, CURLOPT_ERRORBUFFER, http->problem);
+    libcurl->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    libcurl->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
+    libcurl->easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    libcurl->easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 30L);
+    libcurl->easy_setopt(curl, CURLOPT_HTTPHEADER, http->headers);
+    libcurl->easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+    libcurl->easy_setopt(curl, CURLOPT_WRITEDATA, transfer);
     if (strcmp(verb, "HEAD") == 0)
-        libcurl.easy_setopt(curl, CURLOPT_NOBODY, 1L);
+        libcurl->easy_setopt(curl, CURLOPT_NOBODY, 1L);
     if (strcmp(verb, "PUT") == 0) {
-        libcurl.easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-        libcurl.easy_setopt(curl, CURLOPT_READFUNCTION, transmit);
-        libcurl.easy_setopt(curl, CURLOPT_READDATA, transfer);
-        libcurl.easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->out_length);
+        libcurl->easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+        libcurl->easy_setopt(curl, CURLOPT_READFUNCTION, transmit);
+        libcurl->easy_setopt(curl, CURLOPT_READDATA, transfer);
+        libcurl->easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)transfer->out_length);
     }
-    CURLcode code = libcurl.easy_perform(curl);
-    libcurl.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    CURLcode code = libcurl->easy_perform(curl);
+    libcurl->easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     trace(TRACE_TAPE, "%s %s: curl %d, status %ld", verb, url, (int)code, status);
     if (transfer->too_large)
         return err_set(err, -EFBIG, "%s '%s': more than %zu bytes", verb, url, transfer->limit);
     if (code != CURLE_OK)
         return err_set(err, -EIO, "%s '%s': %s", verb, url,
-                       http->problem[0] ? http->problem : libcurl.easy_strerror(code));
+                       http->problem[0] ? http->problem : libcurl->easy_strerror(code));
     if (status == 404 || (status >= 200 && status < 300))
         return (int)status;
     return err_set(err, -EIO, "%s '%s': the server answered %ld", verb, url, status);
