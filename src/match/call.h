@@ -93,6 +93,10 @@ struct call_rule {
  * out. Unknown members are refused. */
 int call_rule_from_json(struct call_rule *rule, const json_t *value, const char *where,
                         struct err *err);
+/* The same from texts as people spell them (match_text_parse): a program, and arguments that may
+ * end in "..."; either may be NULL, for any. */
+int call_rule_from_texts(struct call_rule *rule, const char *program, const char *const *args,
+                         struct err *err);
 /* `input` is what stands on the call's standard input. Says the first thing that does not fit in
  * `why`, which may be NULL. */
 bool call_rule_fits(const struct call_rule *rule, const struct call *call, const char *input,

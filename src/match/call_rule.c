@@ -100,6 +100,40 @@ int call_rule_from_json(struct call_rule *rule, const json_t *value, const char 
     return 0;
 }
 
+static int texts_of(struct call_rule *rule, const char *program, const char *const *args,
+                    struct err *err)
+{
+    int r = 0;
+
+    if (program) {
+        rule->program = mem_alloc(sizeof *rule->program);
+        r = match_text_parse(rule->program, program, err);
+    }
+    size_t count = 0;
+    while (args && args[count])
+        count++;
+    rule->how = args ? CALL_ARGS_VECTOR : CALL_ARGS_ANY;
+    if (count && strcmp(args[count - 1], "...") == 0) {
+        rule->how = CALL_ARGS_PREFIX;
+        count--;
+    }
+    rule->args = mem_alloc((count + 1) * sizeof *rule->args);
+    for (size_t i = 0; r == 0 && i < count; i++)
+        if ((r = match_text_parse(&rule->args[i], args[i], err)) == 0)
+            rule->arg_count++;
+    return r;
+}
+
+int call_rule_from_texts(struct call_rule *rule, const char *program, const char *const *args,
+                         struct err *err)
+{
+    *rule = (struct call_rule){0};
+    int r = texts_of(rule, program, args, err);
+    if (r < 0)
+        call_rule_done(rule);
+    return r;
+}
+
 static bool refuse(struct buf *why, const char *what, const struct match_text *pattern,
                    const char *got)
 {
