@@ -98,9 +98,12 @@ VITRO_API vitro_events *vitro_events_subscribe(vitro_eventlog *log, const char *
                                                const struct vitro_events_options *options,
                                                struct vitro_event_error *error);
 VITRO_API void vitro_events_free(vitro_events *events);
+/* From any thread: who waits with it gets -ECANCELED, and so does who would wait later. */
+VITRO_API void vitro_events_stop(vitro_events *events);
 /* 1 with the next event, valid until the next call with this subscription. -EOVERFLOW, once: it
  * lagged behind, and words say how far; 0 after that: the stream has ended. -ETIMEDOUT: nothing
- * came within the ceiling; the words name `label`. -ECANCELED: the log was stopped. */
+ * came within the ceiling; the words name `label`. -ECANCELED: the log or the
+ * subscription was stopped. */
 VITRO_API int vitro_events_receive(vitro_events *events, const char *label,
                                    struct vitro_log_event *ret, struct vitro_event_error *error);
 /* The same without waiting: -EAGAIN when there is nothing now. */

@@ -20,7 +20,7 @@ struct vitro_events {
     size_t queue_max;
     int64_t ceiling_ns;
     pthread_cond_t wake;
-    bool waiting;
+    bool waiting, stopped;
     struct vitro_clock *clock; /* of the worker that waits; NULL: no worker, or counted already */
     enum { LISTENS, LAGGED, ENDED } state;
     uint64_t behind; /* when it lagged */
@@ -110,6 +110,14 @@ void eventlog_wake_all(struct topic *topic)
         wake(events);
 }
 
+void vitro_events_stop(vitro_events *events)
+{
+    (void)pthread_mutex_lock(&events->log->lock);
+    events->stopped = true;
+    wake(events);
+    (void)pthread_mutex_unlock(&events->log->lock);
+}
+
 void vitro_eventlog_stop(vitro_eventlog *log)
 {
     (void)pthread_mutex_lock(&log->lock);
@@ -141,9 +149,9 @@ static int take(vitro_events *events, struct vitro_log_event *ret, struct err *e
     if (events->state == ENDED)
         return 0;
     if (events->next_id == topic_next_id(topic))
-        return events->log->stopped
-                   ? err_set(err, -ECANCELED, "receive from topic '%s': the log was stopped",
-                             topic->name)
+        return events->log->stopped || events->stopped
+                   ? err_set(err, -ECANCELED, "receive from topic '%s': the %s was stopped",
+                             topic->name, events->stopped ? "subscription" : "log")
                    : -EAGAIN;
     *ret = eventlog_event(topic, events->next_id++);
     size_t kind_length = strlen(ret->kind);
@@ -189,7 +197,7 @@ int vitro_events_receive(vitro_events *events, const char *label, struct vitro_l
     while ((r = take(events, ret, event_err(error))) == -EAGAIN) {
         until_ns = until_ns ? until_ns : wall_monotonic_ns() + (uint64_t)events->ceiling_ns;
         if (await(events, until_ns) < 0 && events->next_id == topic_next_id(events->topic) &&
-            events->state == LISTENS && !events->log->stopped) {
+            events->state == LISTENS && !events->log->stopped && !events->stopped) {
             r = err_set(
                 event_err(error), -ETIMEDOUT,
                 "%s: nothing came to topic '%s' after event %llu within %lld s of real time",

@@ -411,3 +411,22 @@ TEST(a_file_damaged_at_any_byte_is_refused_and_left_as_it_is)
         whole.data[i] ^= 0x10;
     }
 }
+
+TEST(a_stopped_subscription_ends_alone)
+{
+    vitro_eventlog *log = vitro_eventlog_memory();
+    vitro_events *one = vitro_events_subscribe(log, "jobs", 0, NULL, &error);
+    vitro_events *two = vitro_events_subscribe(log, "jobs", 0, NULL, &error);
+    vitro_worker *worker = vitro_worker_start(NULL, wait_for_stop, one);
+    struct vitro_log_event event;
+
+    vitro_events_stop(one);
+    CHECK_INT(vitro_worker_join(worker), -ECANCELED);
+    CHECK_INT(vitro_events_poll(one, &event, &error), -ECANCELED);
+    CHECK_HAS(error.text, "the subscription was stopped");
+    (void)say(log, "a");
+    CHECK_INT(vitro_events_receive(two, "the other", &event, &error), 1);
+    vitro_events_free(one);
+    vitro_events_free(two);
+    vitro_eventlog_free(log);
+}
