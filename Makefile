@@ -59,6 +59,11 @@ $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  cc     $<"
 	@$(CC) $(ALL_CFLAGS) $(CFLAGS_$(subst /,_,$*)) -MMD -MP -c -o $@ $<
+	@$(ONE_SECTION)
+
+# The library's code is one section of that name, so that libvitro_interpose knows its calls (src/interpose).
+$(call object,$(lib_sources)): tools/one-section
+$(call object,$(lib_sources)): ONE_SECTION = tools/one-section $@
 
 $(O)/%.o: %.S
 	@mkdir -p $(@D)
@@ -132,11 +137,16 @@ install: all
 	install -m 644 $(O)/libvitro.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(O)/libvitro.so $(DESTDIR)$(PREFIX)/lib/libvitro.so.0
 	ln -sf libvitro.so.0 $(DESTDIR)$(PREFIX)/lib/libvitro.so
+	install -m 644 $(O)/libvitro_interpose.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(O)/libvitro_interpose.so $(DESTDIR)$(PREFIX)/lib/libvitro_interpose.so.0
+	ln -sf libvitro_interpose.so.0 $(DESTDIR)$(PREFIX)/lib/libvitro_interpose.so
 	install -m 644 include/vitro/*.h $(DESTDIR)$(PREFIX)/include/vitro/
 	for page in $(man_pages); do \
 		install -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*VITRO_VERSION "\(.*\)"/\1/p' include/vitro/version.h)|" \
 		tools/vitro.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/vitro.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*VITRO_VERSION "\(.*\)"/\1/p' include/vitro/version.h)|" \
+		tools/vitro_interpose.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/vitro_interpose.pc
 	$(O)/vitro help completions bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/vitro
 	$(O)/vitro help completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_vitro
 	$(O)/vitro help completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/vitro.fish

@@ -183,13 +183,15 @@ VITRO_API int vitro_clock_replay_check(struct vitro_clock *clock, struct vitro_c
  *     VITRO_MOCK(paused);                 until the end of the block, NULL means `paused`
  *
  * Mocks nest; the last one pushed is in force. They hold for the thread that pushed them and for
- * the workers it starts meanwhile; nothing is global. They are the thread's, not a task's: a task
- * of vitro/sched.h does not wait while it has one pushed. Outside of tasks vitro_sleep and
- * vitro_clock of vitro/sched.h follow them. */
+ * the workers it starts meanwhile; nothing is global. With libvitro_interpose (vitro/bench.h) they
+ * hold for libc too, and for every thread that is started under them. They are the thread's, not a
+ * task's: a task of vitro/sched.h does not wait while it has one pushed. Outside of tasks
+ * vitro_sleep and vitro_clock of vitro/sched.h follow them. */
 struct vitro_frame { /* a guard; all of it is hidden */
     struct vitro_frame *below;
     struct vitro_clock *clock;
     struct vitro_leaks *leaks;
+    struct vitro_world *world; /* of a bench */
     const char *where;
     const char *worker_where; /* of the worker started last under it */
     unsigned workers;         /* that were started under it and not joined */

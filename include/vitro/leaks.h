@@ -29,9 +29,11 @@ struct vitro_leaks_options { /* all may be zero */
 };
 struct vitro_leak {
     const char *capability;
-    uint64_t count;      /* stops at UINT64_MAX */
-    const char *worker;  /* of the first leak; "" for a thread that is no worker */
-    const char *callers; /* of the first leak, "inner < outer < ..."; NULL unless asked for */
+    uint64_t count;     /* stops at UINT64_MAX */
+    const char *worker; /* of the first leak; "" for a thread that is no worker */
+    /* Of the first leak, "inner < outer < ...", functions of shared libraries with their file:
+     * "stamp (liblog.so.1)". NULL unless asked for; the one caller for a call of libc. */
+    const char *callers;
 };
 
 VITRO_API vitro_leaks *vitro_leaks_new(const struct vitro_leaks_options *options);

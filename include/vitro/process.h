@@ -60,6 +60,9 @@ VITRO_API vitro_cassette *vitro_cassette_open(const struct vitro_cassette_option
 /* Writes what was recorded and frees. -ENODATA if calls had no recording, -ENOTEMPTY if recordings
  * were not used, -EBADMSG if what ran differs from its recording ("verify"): `error` lists them. */
 VITRO_API int vitro_cassette_close(vitro_cassette *cassette, struct vitro_process_error *error);
+/* Frees, and nothing is written. NULL: nothing. */
+VITRO_API void vitro_cassette_discard(vitro_cassette *cassette);
+VITRO_API size_t vitro_cassette_recorded(const vitro_cassette *cassette); /* so far */
 
 struct vitro_process_call {
     const char *const *argv; /* NULL behind the last; argv[0] is searched in PATH */

@@ -18,6 +18,11 @@ struct lane {
     uint32_t idle;             /* depth of vitro_worker_idle_begin */
     uint64_t leaks;            /* noted so far, for their order */
     struct vitro_clock *clock; /* innermost, of a worker; NULL: no worker */
+    /* Of the interposed libc: this thread is in its locks, and calls go past it; what a signal
+     * handler could not do meanwhile; how this thread waits now. */
+    uint32_t inside;
+    bool deferred;
+    struct clock_wait *waiting;
 };
 struct lane *lane_self(void);
 static inline const char *lane_name(const struct lane *lane)
@@ -27,6 +32,19 @@ static inline const char *lane_name(const struct lane *lane)
 int lane_compare(const char *a, const char *b); /* "1.2" before "1.10" */
 
 struct vitro_clock *clock_innermost(struct vitro_clock *clock); /* behind all wrappers */
+/* The lane of a thread or worker that `lane` starts: its frames, a name. `frame` is the new
+ * thread's own; with a clock of its own it holds that. Returns the name, owned. */
+char *lane_inherit(struct lane *lane, struct vitro_frame *frame, struct vitro_clock *clock,
+                   const char *where, struct lane *ret);
+void lane_running(const struct lane *lane, int change); /* tells its clock */
+
+/* The interposed libc is told that there is one mock or bench more, or less (src/interpose). */
+void interpose_count(int change);
+
+/* A leak from anywhere, signal handlers included: takes no lock and allocates nothing. The caller
+ * is an address in who leaked. */
+void leaks_note_literal(const char *capability, const void *caller);
+
 int frame_push(struct vitro_frame *frame, const char *where, struct err *err);
 /* Words of a failure nobody can return; ends the program. */
 void clock_misuse(const struct err *err) __attribute__((noreturn));

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Thread_local struct lane self;
+/* Without a call to the loader, which may allocate: signal handlers come here, too. */
+static _Thread_local struct lane self __attribute__((tls_model("initial-exec")));
 
 struct lane *lane_self(void)
 {
@@ -40,10 +41,12 @@ int frame_push(struct vitro_frame *frame, const char *where, struct err *err)
     if (frame->below) {
         frame->clock = frame->clock ? frame->clock : frame->below->clock;
         frame->leaks = frame->leaks ? frame->leaks : frame->below->leaks;
+        frame->world = frame->world ? frame->world : frame->below->world;
     }
     frame->workers = 0;
     frame->is_pushed = 1;
     lane->top = frame;
+    interpose_count(+1);
     return 0;
 }
 
@@ -105,6 +108,7 @@ int vitro_frame_pop_at(struct vitro_frame *frame, const char *where,
                        __atomic_load_n(&frame->worker_where, __ATOMIC_ACQUIRE));
     lane->top = frame->below;
     frame->is_pushed = 0;
+    interpose_count(-1);
     return 0;
 }
 

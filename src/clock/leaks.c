@@ -22,8 +22,22 @@ struct row {
     int caller_count;
 };
 
+/* Leaks of the interposed libc, counted without a lock: one slot for each capability and worker,
+ * taken over into rows by whoever looks. */
+enum { SLOTS = 256, WORKER_MAX = 32 };
+struct slot {
+    uint64_t key; /* of capability and worker; 0: free. Whoever sets it fills the rest */
+    const char *capability;
+    uint64_t count;
+    uint64_t number;
+    const void *caller;
+    char worker[WORKER_MAX]; /* cut */
+    uint32_t is_filled;
+};
+
 struct vitro_leaks {
     pthread_mutex_t lock;
+    struct slot slots[SLOTS];
     struct row *rows; /* owned */
     size_t count, capacity;
     bool callers;
@@ -40,6 +54,7 @@ vitro_leaks *vitro_leaks_new(const struct vitro_leaks_options *options)
 
 static void rows_clear(vitro_leaks *leaks)
 {
+    memset(leaks->slots, 0, sizeof leaks->slots);
     for (size_t i = 0; i < leaks->count; i++) {
         free(leaks->rows[i].capability);
         free(leaks->rows[i].worker);
@@ -72,24 +87,80 @@ static struct row *row_of(vitro_leaks *leaks, const char *capability)
     return &leaks->rows[leaks->count++];
 }
 
+static void row_add(struct row *row, uint64_t more, const char *worker, uint64_t number,
+                    void *const *callers, int caller_count)
+{
+    if (__builtin_add_overflow(row->count, more, &row->count))
+        row->count = UINT64_MAX;
+    int order = row->worker ? lane_compare(worker, row->worker) : -1;
+    if (order > 0 || (order == 0 && number >= row->number))
+        return;
+    free(row->worker);
+    row->worker = mem_dup(worker);
+    row->number = number;
+    row->caller_count = caller_count;
+    memcpy(row->callers, callers, (size_t)caller_count * sizeof(void *));
+}
+
 static void count(vitro_leaks *leaks, const char *capability, void *const *callers,
                   int caller_count)
 {
     struct lane *lane = lane_self();
-    const char *worker = lane_name(lane);
     uint64_t number = lane->leaks++;
 
     (void)pthread_mutex_lock(&leaks->lock);
-    struct row *row = row_of(leaks, capability);
-    row->count += row->count < UINT64_MAX;
-    if (!row->worker || lane_compare(worker, row->worker) < 0) {
-        free(row->worker);
-        row->worker = mem_dup(worker);
-        row->number = number;
-        row->caller_count = caller_count;
-        memcpy(row->callers, callers, (size_t)caller_count * sizeof(void *));
-    }
+    row_add(row_of(leaks, capability), 1, lane_name(lane), number, callers, caller_count);
     (void)pthread_mutex_unlock(&leaks->lock);
+}
+
+static uint64_t slot_key(const char *capability, const char *worker)
+{
+    uint64_t key = UINT64_C(0xcbf29ce484222325);
+
+    for (const char *text = capability; *text; text++)
+        key = (key ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    key = (key ^ 0xff) * UINT64_C(0x100000001b3);
+    for (const char *text = worker; *text; text++)
+        key = (key ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return key ? key : 1;
+}
+
+void leaks_note_literal(const char *capability, const void *caller)
+{
+    vitro_leaks *leaks = vitro_leaks_in_force();
+    struct lane *lane = lane_self();
+    uint64_t key = slot_key(capability, lane_name(lane));
+
+    for (size_t i = 0; leaks && i < SLOTS; i++) {
+        struct slot *slot = &leaks->slots[(key + i) % SLOTS];
+        uint64_t is = 0;
+        if (__atomic_compare_exchange_n(&slot->key, &is, key, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE)) {
+            slot->capability = capability;
+            (void)strncpy(slot->worker, lane_name(lane), WORKER_MAX - 1);
+            slot->number = lane->leaks++;
+            slot->caller = caller;
+            __atomic_store_n(&slot->is_filled, 1, __ATOMIC_RELEASE);
+        } else if (is != key) {
+            continue;
+        }
+        (void)__atomic_add_fetch(&slot->count, 1, __ATOMIC_RELAXED);
+        return;
+    }
+}
+
+/* With the lock held. */
+static void slots_collect(vitro_leaks *leaks)
+{
+    for (size_t i = 0; i < SLOTS; i++) {
+        struct slot *slot = &leaks->slots[i];
+        if (!__atomic_load_n(&slot->is_filled, __ATOMIC_ACQUIRE))
+            continue;
+        uint64_t more = __atomic_exchange_n(&slot->count, 0, __ATOMIC_RELAXED);
+        if (more)
+            row_add(row_of(leaks, slot->capability), more, slot->worker, slot->number,
+                    (void *const *)&slot->caller, 1);
+    }
 }
 
 /* `caller`: where the library was entered; what is inside of that is its own. */
@@ -140,25 +211,30 @@ static int by_first(const void *a, const void *b)
     return order ? order : x->number < y->number ? -1 : 1;
 }
 
-/* Names only: addresses differ from run to run. A function without a name is named by its file. */
+/* Names only: addresses differ from run to run. A function without a name is named by its file; one
+ * of a shared library has that behind it. */
 static char *callers_text(const struct row *row)
 {
     struct buf text = {0};
 
     for (int i = 0; i < row->caller_count; i++) {
         Dl_info info;
-        const char *name = "?";
+        const char *name = "?", *file = NULL;
         if (dladdr((char *)row->callers[i] - 1, &info) && info.dli_fname) {
             const char *slash = strrchr(info.dli_fname, '/');
-            name = info.dli_sname ? info.dli_sname : slash ? slash + 1 : info.dli_fname;
+            file = slash ? slash + 1 : info.dli_fname;
+            name = info.dli_sname ? info.dli_sname : file;
         }
         buf_addf(&text, "%s%s", i ? " < " : "", name);
+        if (file && name != file && strstr(file, ".so"))
+            buf_addf(&text, " (%s)", file);
     }
     return text.length ? buf_take(&text) : NULL;
 }
 
 static struct vitro_leak_list copy(vitro_leaks *leaks)
 {
+    slots_collect(leaks);
     struct vitro_leak_list list = {.rows = mem_alloc((leaks->count + 1) * sizeof *list.rows),
                                    .count = leaks->count};
 
@@ -214,6 +290,7 @@ uint64_t vitro_leaks_count(vitro_leaks *leaks, const char *capability)
     uint64_t sum = 0;
 
     (void)pthread_mutex_lock(&leaks->lock);
+    slots_collect(leaks);
     for (size_t i = 0; i < leaks->count; i++)
         if ((!capability || strcmp(leaks->rows[i].capability, capability) == 0) &&
             __builtin_add_overflow(sum, leaks->rows[i].count, &sum))

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/wall.h"
 #include "base/when.h"
+#include "clock/clock_wait.h"
 #include <assert.h>
 #include <errno.h>
 
@@ -49,6 +50,14 @@ static uint64_t monotonic_after(const struct paused *paused, int64_t ns)
 
     if (__builtin_add_overflow(key(paused, BY_MONOTONIC), wanted < room ? wanted : room, &at))
         at = UINT64_MAX;
+    return at;
+}
+
+uint64_t paused_key_after(struct paused *paused, int64_t ns)
+{
+    (void)pthread_mutex_lock(&paused->lock);
+    uint64_t at = monotonic_after(paused, ns);
+    (void)pthread_mutex_unlock(&paused->lock);
     return at;
 }
 
@@ -182,12 +191,20 @@ static bool jump(struct paused *paused)
 {
     if (!paused->jumps || paused->running || paused->moving || paused->stopped)
         return false;
+    if (paused->first_wait && clock_waits_ready(paused))
+        return false;
     paused->moving = true;
     paused->mover = pthread_self();
     enum woke who = paused_step(paused, UINT64_MAX);
     paused->moving = false;
     paused_tell(paused);
     return who == WOKE_TIMER;
+}
+
+void paused_jumps(struct paused *paused)
+{
+    while (jump(paused))
+        ;
 }
 
 /* ---- sleeping */
@@ -250,12 +267,41 @@ static void paused_running(struct vitro_clock *clock, int change)
     (void)pthread_mutex_lock(&paused->lock);
     paused->running += change;
     paused_tell(paused);
-    while (change < 0 && jump(paused))
-        ;
+    if (change < 0)
+        paused_jumps(paused);
+    (void)pthread_mutex_unlock(&paused->lock);
+}
+
+void paused_fork_begin(struct paused *paused)
+{
+    (void)pthread_mutex_lock(&paused->lock);
+}
+
+void paused_fork_end(struct paused *paused, bool is_child)
+{
+    const struct lane *lane = lane_self();
+
+    if (is_child) {
+        for (enum base base = 0; base < BASES; base++)
+            paused->first[base] = paused->last[base] = NULL;
+        clock_waits_forget(paused);
+        paused->asleep = paused->inside = paused->watchers = 0;
+        paused->running = lane->clock == &paused->clock && !lane->idle;
+        paused->moving = false;
+        (void)pthread_cond_init(&paused->changed, &paused->attributes);
+    }
     (void)pthread_mutex_unlock(&paused->lock);
 }
 
 /* ---- timers */
+
+void paused_arm(struct paused *paused, struct vitro_clock_timer *timer, enum base base, uint64_t at)
+{
+    struct hidden *hidden = hidden_of(timer);
+
+    hidden->base = base;
+    timer_arm(&paused->timers[base], &hidden->timer, at, false);
+}
 
 static int arm(struct vitro_clock *clock, struct vitro_clock_timer *timer, enum base base,
                int64_t ns)
@@ -268,9 +314,8 @@ static int arm(struct vitro_clock *clock, struct vitro_clock_timer *timer, enum 
     (void)pthread_mutex_lock(&paused->lock);
     int r = timer_armed(&hidden->timer) ? -EBUSY : 0;
     if (r == 0) {
-        hidden->base = base;
-        timer_arm(&paused->timers[base], &hidden->timer,
-                  base == BY_DAY ? paused_day_key(ns) : monotonic_after(paused, ns), false);
+        paused_arm(paused, timer, base,
+                   base == BY_DAY ? paused_day_key(ns) : monotonic_after(paused, ns));
         paused_tell(paused);
     }
     (void)pthread_mutex_unlock(&paused->lock);
@@ -285,6 +330,14 @@ int vitro_clock_arm(struct vitro_clock *clock, struct vitro_clock_timer *timer, 
 int vitro_clock_arm_at(struct vitro_clock *clock, struct vitro_clock_timer *timer, int64_t now_ns)
 {
     return arm(clock, timer, BY_DAY, now_ns);
+}
+
+void paused_disarm(struct paused *paused, struct vitro_clock_timer *timer)
+{
+    struct hidden *hidden = hidden_of(timer);
+
+    if (timer_armed(&hidden->timer))
+        timer_cancel(&paused->timers[hidden->base], &hidden->timer);
 }
 
 int vitro_clock_disarm(struct vitro_clock *clock, struct vitro_clock_timer *timer)
@@ -328,6 +381,7 @@ static void paused_stop(struct vitro_clock *clock)
     for (enum base base = 0; base < BASES; base++)
         for (struct sleeper *sleeper = paused->first[base]; sleeper; sleeper = sleeper->next)
             (void)pthread_cond_signal(&sleeper->wake);
+    clock_waits_stop(paused);
     paused_tell(paused);
     (void)pthread_mutex_unlock(&paused->lock);
 }
@@ -345,6 +399,7 @@ static void paused_free(struct vitro_clock *clock)
     for (enum base base = 0; base < BASES; base++)
         timers_done(&paused->timers[base]);
     (void)pthread_cond_destroy(&paused->changed);
+    (void)pthread_condattr_destroy(&paused->attributes);
     (void)pthread_mutex_destroy(&paused->lock);
     free(paused);
 }
@@ -367,7 +422,6 @@ struct vitro_clock *vitro_clock_paused(const struct vitro_paused_options *option
 {
     static const struct vitro_paused_options none;
     struct paused *paused = mem_alloc(sizeof *paused);
-    pthread_condattr_t attributes;
 
     options = options ? options : &none;
     paused->clock.ops = &ops;
@@ -375,9 +429,8 @@ struct vitro_clock *vitro_clock_paused(const struct vitro_paused_options *option
     paused->jumps = options->jumps != 0;
     paused->ceiling_ns = options->ceiling_ns > 0 ? options->ceiling_ns : CEILING_NS;
     (void)pthread_mutex_init(&paused->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&paused->changed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    (void)pthread_condattr_init(&paused->attributes);
+    (void)pthread_condattr_setclock(&paused->attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&paused->changed, &paused->attributes);
     return &paused->clock;
 }

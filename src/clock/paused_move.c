@@ -18,7 +18,7 @@ static int quiet(struct paused *paused, struct err *err)
 {
     uint64_t until_ns = 0;
 
-    while (paused->running > 0) {
+    while (paused->running > 0 || clock_waits_ready(paused)) {
         until_ns = until_ns ? until_ns : ceiling(paused);
         if (paused_watch(paused, until_ns) < 0 && paused->running > 0)
             return err_set(err, -ETIMEDOUT,

@@ -25,6 +25,38 @@ static void running(struct vitro_clock *clock, int change)
         clock->ops->running(clock, change);
 }
 
+void lane_running(const struct lane *lane, int change)
+{
+    if (lane->clock)
+        running(lane->clock, change);
+}
+
+char *lane_inherit(struct lane *lane, struct vitro_frame *frame, struct vitro_clock *clock,
+                   const char *where, struct lane *ret)
+{
+    struct vitro_clock *used = clock ? clock : vitro_clock_in_force();
+    char *name = lane->name
+                     ? mem_format("%s.%u", lane->name, ++lane->children)
+                     : mem_format("%u", __atomic_add_fetch(&used->workers, 1, __ATOMIC_RELAXED));
+
+    *ret = (struct lane){
+        .top = lane->top, .name = name, .where = where, .clock = clock_innermost(clock)};
+    if (frame) {
+        *frame = (struct vitro_frame){.below = lane->top,
+                                      .clock = clock       ? clock
+                                               : lane->top ? lane->top->clock
+                                                           : NULL,
+                                      .leaks = lane->top ? lane->top->leaks : NULL,
+                                      .world = lane->top ? lane->top->world : NULL,
+                                      .where = where,
+                                      .is_mock = 1,
+                                      .is_pushed = 1};
+        ret->top = frame;
+    }
+    ret->base = ret->top;
+    return name;
+}
+
 static void *worker_main(void *arg)
 {
     vitro_worker *worker = arg;
@@ -47,6 +79,16 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+static void worker_free(vitro_worker *worker)
+{
+    if (worker->counted)
+        (void)__atomic_sub_fetch(&worker->counted->workers, 1, __ATOMIC_ACQ_REL);
+    if (worker->frame.is_pushed)
+        interpose_count(-1);
+    free(worker->name);
+    free(worker);
+}
+
 vitro_worker *vitro_worker_start_at(struct vitro_clock *clock, int (*run)(void *arg), void *arg,
                                     const char *where, struct vitro_clock_error *error)
 {
@@ -60,36 +102,20 @@ vitro_worker *vitro_worker_start_at(struct vitro_clock *clock, int (*run)(void *
     worker->run = run;
     worker->arg = arg;
     worker->counted = lane->top;
-    struct vitro_clock *used = clock ? clock : vitro_clock_in_force();
-    worker->name = lane->name
-                       ? mem_format("%s.%u", lane->name, ++lane->children)
-                       : mem_format("%u", __atomic_add_fetch(&used->workers, 1, __ATOMIC_RELAXED));
-    worker->lane = (struct lane){
-        .top = lane->top, .name = worker->name, .where = where, .clock = clock_innermost(clock)};
-    if (clock) {
-        worker->frame = (struct vitro_frame){.below = lane->top,
-                                             .clock = clock,
-                                             .leaks = lane->top ? lane->top->leaks : NULL,
-                                             .where = where,
-                                             .is_mock = 1,
-                                             .is_pushed = 1};
-        worker->lane.top = &worker->frame;
-    }
-    worker->lane.base = worker->lane.top;
+    worker->name = lane_inherit(lane, clock ? &worker->frame : NULL, clock, where, &worker->lane);
     if (worker->counted) {
         __atomic_store_n(&worker->counted->worker_where, where, __ATOMIC_RELEASE);
         (void)__atomic_add_fetch(&worker->counted->workers, 1, __ATOMIC_ACQ_REL);
     }
+    if (clock)
+        interpose_count(+1);
     running(worker->lane.clock, +1);
     int r = pthread_create(&worker->thread, NULL, worker_main, worker);
     if (r == 0)
         return worker;
     (void)err_set(clock_err(error), -r, "start a worker at %s: %s", where, strerror(r));
     running(worker->lane.clock, -1);
-    if (worker->counted)
-        (void)__atomic_sub_fetch(&worker->counted->workers, 1, __ATOMIC_ACQ_REL);
-    free(worker->name);
-    free(worker);
+    worker_free(worker);
     return NULL;
 }
 
@@ -100,11 +126,8 @@ int vitro_worker_join(vitro_worker *worker)
     vitro_worker_idle_begin();
     (void)pthread_join(worker->thread, NULL);
     vitro_worker_idle_end();
-    if (worker->counted)
-        (void)__atomic_sub_fetch(&worker->counted->workers, 1, __ATOMIC_ACQ_REL);
     int result = worker->result;
-    free(worker->name);
-    free(worker);
+    worker_free(worker);
     return result;
 }
 

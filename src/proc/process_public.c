@@ -32,7 +32,7 @@ struct vitro_cassette {
     struct tape_writer *writer;
     struct programs *programs; /* NULL until one is recorded */
     bool exists, allow_unused, apply_files, takes_time;
-    size_t misses, differences;
+    size_t misses, differences, recorded;
     struct buf report;
 };
 
@@ -273,6 +273,7 @@ static int keep(vitro_cassette *tape, const struct call_forms *forms,
         return r;
     recording_add_data(recording, &data);
     recording_add_host(recording, &host);
+    tape->recorded++;
     return tape_writer_record(tape->writer,
                               &(struct tape_record){.kind = TAPE_SUBPROCESS,
                                                     .data = data.data,
@@ -441,4 +442,15 @@ int vitro_cassette_close(vitro_cassette *tape, struct vitro_process_error *error
         (void)tell(&err, r, error);
     cassette_done(tape);
     return r;
+}
+
+void vitro_cassette_discard(vitro_cassette *tape)
+{
+    if (tape)
+        cassette_done(tape);
+}
+
+size_t vitro_cassette_recorded(const vitro_cassette *tape)
+{
+    return tape ? tape->recorded : 0;
 }

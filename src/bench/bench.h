@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* bench: options to axes to findings. The public face is include/vitro/bench.h; this header is for
+ * the files of src/bench. A bench is a world (interpose/world.h) with a handle: its memory, clock
+ * and audit stay until the last thread that was started in it has ended. */
+#pragma once
+#include "base/err.h"
+#include "interpose/tape_notes.h"
+#include "interpose/world.h"
+#include "vitro/bench.h"
+
+struct vitro_bench {
+    struct vitro_world world; /* first */
+    struct vitro_frame frame;
+    struct vitro_clock *lane_clock; /* whose worker the thread was before */
+    struct vitro_clock *clock;      /* NULL: real, or the outer one's */
+    bool owns_clock, allows_leaks;
+    int64_t started_ns; /* of a mocked clock */
+    vitro_leaks *leaks;
+    struct vitro_overlay *overlay;
+    vitro_cassette *cassette;
+    char *cassette_path;
+    const char *proc_mode; /* a literal */
+    struct tape_notes notes;
+    char *tape_path, *tape_script;
+    char **tape_argv;
+};
+
+static inline struct err *bench_err(struct vitro_bench_error *error)
+{
+    return (struct err *)error;
+}
+
+/* bench_install.c: the axes that options ask for. What was installed when one fails is ended by
+ * bench_free. */
+int bench_install(struct vitro_bench *bench, const struct vitro_bench_options *options,
+                  struct err *err);
+void bench_free(struct vitro_world *world);
+int bench_clock_parse(const char *text, struct vitro_paused_options *ret, struct err *err);
+/* -ENOSYS for an axis that is not built, -EINVAL for what contradicts itself. */
+int bench_options_check(const struct vitro_bench_options *options, struct err *err);
+
+/* bench_findings.c: what is found, in the order of the header. */
+int bench_find(struct vitro_bench *bench, struct vitro_bench_findings *ret, struct err *err);

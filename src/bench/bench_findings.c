@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* What a bench found, in the order: files, programs, tape, leaks. */
+#include "base/when.h"
+#include "bench/bench.h"
+#include "vitro/tape.h"
+#include <errno.h>
+#include <string.h>
+
+struct hidden { /* what the findings point at */
+    struct vitro_leak_list leaks;
+    char *tape;
+};
+
+static int find_diff(struct vitro_bench *bench, struct vitro_bench_findings *ret, struct err *err)
+{
+    if (!bench->overlay) {
+        ret->diff = mem_dup("");
+        return 0;
+    }
+    int r = vitro_overlay_diff(bench->overlay, &ret->diff, &ret->diff_length);
+    if (r == 0)
+        return 0;
+    ret->diff = mem_dup("");
+    return err_set(err, r, "bench fs: %.900s", vitro_overlay_error(bench->overlay));
+}
+
+static int find_programs(struct vitro_bench *bench, struct vitro_bench_findings *ret,
+                         struct err *err)
+{
+    struct vitro_process_error why = {0};
+
+    if (!bench->cassette)
+        return 0;
+    ret->recorded = vitro_cassette_recorded(bench->cassette);
+    int r = vitro_cassette_close(take_ptr(&bench->cassette), &why);
+    if (r == -ENODATA || r == -EBADMSG)
+        ret->unmatched = mem_dup(why.text);
+    else if (r == -ENOTEMPTY)
+        ret->unused = mem_dup(why.text);
+    else if (r < 0)
+        return err_set(err, r, "bench subprocess: %.900s", why.text);
+    return 0;
+}
+
+static int find_tape(struct vitro_bench *bench, struct vitro_bench_findings *ret,
+                     struct hidden *hidden, struct err *err)
+{
+    struct vitro_tape_error why;
+    int r = 0;
+
+    if (!bench->tape_path)
+        return 0;
+    vitro_tape_writer *tape = vitro_tape_create(
+        bench->tape_path,
+        &(struct vitro_tape_options){.argv = (const char *const *)bench->tape_argv,
+                                     .script = bench->tape_script,
+                                     .replace = 1,
+                                     .started_at_unix_ms = bench->started_ns / (int64_t)NS_PER_MS},
+        &why);
+    if (!tape)
+        return err_set(err, why.code, "bench tape: %.900s", why.text);
+    tape_notes_sort(&bench->notes);
+    for (size_t i = 0; r == 0 && i < bench->notes.count; i++) {
+        const struct tape_note *note = &bench->notes.notes[i];
+        r = vitro_tape_record(tape,
+                              &(struct vitro_tape_entry){.kind = note->kind,
+                                                         .process = note->worker,
+                                                         .data = note->data,
+                                                         .virtual_time_ns = note->now_ns,
+                                                         .monotonic_ns = note->monotonic_ns},
+                              &why);
+    }
+    int closed = vitro_tape_close(tape, r == 0 ? &why : NULL);
+    r = r < 0 ? r : closed;
+    if (r < 0)
+        return err_set(err, r, "bench tape: %.900s", why.text);
+    ret->tape = hidden->tape = mem_dup(bench->tape_path);
+    ret->tape_records = bench->notes.count;
+    return 0;
+}
+
+static void find_leaks(struct vitro_bench *bench, struct vitro_bench_findings *ret,
+                       struct hidden *hidden)
+{
+    hidden->leaks = vitro_leaks_drain(bench->leaks);
+    ret->leak_count = hidden->leaks.count;
+    ret->leaks = mem_alloc((ret->leak_count + 1) * sizeof *ret->leaks);
+    for (size_t i = 0; i < ret->leak_count; i++) {
+        const struct vitro_leak *row = &hidden->leaks.rows[i];
+        ret->leaks[i] =
+            (struct vitro_bench_leak){row->capability, row->worker, row->callers, row->count};
+    }
+}
+
+static int judge(const struct vitro_bench *bench, const struct vitro_bench_findings *found,
+                 struct err *err)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+
+    for (size_t i = 0; !bench->allows_leaks && i < found->leak_count; i++)
+        buf_addf(&text, "leak %s %llu%s%s\n", found->leaks[i].capability,
+                 (unsigned long long)found->leaks[i].count, found->leaks[i].callers ? " from " : "",
+                 found->leaks[i].callers ? found->leaks[i].callers : "");
+    if (found->unmatched)
+        buf_addf(&text, "%s\n", found->unmatched);
+    if (found->unused)
+        buf_addf(&text, "%s\n", found->unused);
+    return text.length ? err_set(err, -EUCLEAN, "bench: %.900s", buf_text(&text)) : 0;
+}
+
+int bench_find(struct vitro_bench *bench, struct vitro_bench_findings *ret, struct err *err)
+{
+    struct hidden *hidden = mem_alloc(sizeof *hidden);
+    struct err first = {0}, next;
+
+    ret->hidden = hidden;
+    int r = find_diff(bench, ret, &first);
+    int s = find_programs(bench, ret, r == 0 ? &first : &next);
+    r = r < 0 ? r : s;
+    s = find_tape(bench, ret, hidden, r == 0 ? &first : &next);
+    r = r < 0 ? r : s;
+    find_leaks(bench, ret, hidden);
+    (void)pthread_mutex_lock(&bench->world.lock);
+    ret->denied = mem_dup(buf_text(&bench->world.denied));
+    ret->denied_count = bench->world.denied_count;
+    (void)pthread_mutex_unlock(&bench->world.lock);
+    if (r < 0)
+        return err_set(err, r, "%s", first.text);
+    return judge(bench, ret, err);
+}
+
+void vitro_bench_findings_done(struct vitro_bench_findings *findings)
+{
+    struct hidden *hidden = findings->hidden;
+
+    if (hidden) {
+        vitro_leak_list_done(&hidden->leaks);
+        free(hidden->tape);
+    }
+    free(hidden);
+    free(findings->diff);
+    free(findings->leaks);
+    free(findings->unmatched);
+    free(findings->unused);
+    free(findings->denied);
+    *findings = (struct vitro_bench_findings){0};
+}
