@@ -329,6 +329,47 @@ VITRO_API size_t vitro_host_steps_left(const struct vitro_host *host);
 /* "env.get name -> string or null", a line a method. Static. */
 VITRO_API const char *vitro_host_methods(void);
 
+/* ---- goldens
+ *
+ *     vitro_host_golden(host, "tests/deploy.golden", NULL, &error)
+ *
+ * The golden is a text file: one JSON object a line for a transcript. In a golden transcript
+ * "<any>" stands for any value, "<ms>" and "<ns>" for a number or its text, "<uuid>" for a uuid;
+ * they may stand inside of longer texts, too. An update keeps lines that fit as they are. */
+struct vitro_golden { /* zero is the default of each */
+    int update;       /* write the golden where it differs; so does the variable VITRO_UPDATE=1 */
+    const char *const *mask; /* rules for volatile parts: "uuid", "s/REGEX/TEXT/"; NULL-ended */
+};
+/* The calls of a null or mock host against a golden. 0: equal, or written. -EPROTO: it differs, the
+ * words tell where, and what was seen stands in PATH.actual. -ENOENT: there is none yet. -EPERM: an
+ * update while CI is set. -EBADMSG: a golden that is none, by its line. */
+VITRO_API int vitro_host_golden(const struct vitro_host *host, const char *path,
+                                const struct vitro_golden *how, struct vitro_host_error *error);
+/* The calls, a line each; owned: free.
+ * {"args":["KEY"],"method":"get","result":"value","sub_handle":"env"} */
+VITRO_API char *vitro_host_transcript(const struct vitro_host *host);
+/* Any text against a golden, byte by byte once the rules are applied to both. */
+VITRO_API int vitro_golden_text(const char *path, const void *text, size_t length,
+                                const struct vitro_golden *how, struct vitro_host_error *error);
+
+/* ---- sidecars: a world in a file (docs/formats/harness.md)
+ *
+ * NAME.harness.json says what a program finds and what it must have called. It is loaded by a test,
+ * or by `vitro conform`, which runs the program itself. */
+VITRO_API struct vitro_host *vitro_host_from_sidecar(const char *path,
+                                                     struct vitro_host_error *error);
+/* 0, or -EPROTO with the first call, denial or output that is not as the sidecar says. */
+VITRO_API int vitro_host_check_sidecar(const struct vitro_host *host,
+                                       struct vitro_host_error *error);
+/* The host that whoever started this program wants it to have: the one of the sidecar that the
+ * variable VITRO_HARNESS names, or else the machine. */
+VITRO_API struct vitro_host *vitro_host_from_env(struct vitro_host_error *error);
+/* A main: runs the program with that host, checks what the sidecar says, and returns its exit code;
+ * 1 when the sidecar says otherwise and 125 when it cannot be read, with words on standard error.
+ */
+VITRO_API int vitro_host_main(int (*run)(struct vitro_host *host, int argc, char **argv), int argc,
+                              char **argv);
+
 /* ---- scopes of responses
  *
  *     VITRO_HOST_SCOPE(host);              until the end of the block

@@ -2,7 +2,9 @@
 /* The core of null and mock hosts: the table of methods, the way of a call, and what is asked of a
  * double afterwards. */
 #include "host/double.h"
+#include "base/fd.h"
 #include "base/text.h"
+#include "host/harness.h"
 #include "proc/recording.h"
 #include <errno.h>
 #include <openssl/evp.h>
@@ -221,6 +223,7 @@ int double_begin_named(struct host_double *d, const char *sub_handle, const char
     (void)pthread_mutex_lock(&d->lock);
     *ret = (struct ask){.d = d, .args = args, .note = note_new(d, sub_handle, method, names, args)};
     int r = 0;
+    harness_report_call(d, ret->note);
     struct host_response *response = d->is_null ? NULL : responses_find(d, ret);
     if (d->is_null) {
         r = deny(ret, err);
@@ -329,6 +332,7 @@ struct host_double *double_new(void)
     struct host_double *d = mem_alloc(sizeof *d);
 
     (void)pthread_mutex_init(&d->lock, NULL);
+    d->report_fd = -1;
     d->responses.last = &d->responses.first;
     d->host = (struct vitro_host){.stdio = &d->stdio,
                                   .clock = &d->clock,
@@ -381,6 +385,10 @@ void double_free(struct vitro_host *host)
     vitro_clock_free(d->own_clock);
     for (int i = 0; i < 3; i++)
         buf_done(&d->captured[i]);
+    if (d->harness)
+        harness_done(d->harness);
+    free(d->harness);
+    fd_close(d->report_fd);
     arena_done(&d->arena);
     (void)pthread_mutex_destroy(&d->lock);
     free(d);

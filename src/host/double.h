@@ -114,6 +114,8 @@ struct host_double {
     vitro_spawner *spawner, *own_spawner; /* borrowed; owned, of steps and responses */
     vitro_cassette *cassette;             /* borrowed */
     struct buf captured[3];
+    struct harness *harness; /* owned; the sidecar it was made from; NULL: none */
+    int report_fd;           /* owned; where calls are told; -1: nowhere */
 };
 
 /* NULL for a host that is no double. */
