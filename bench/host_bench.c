@@ -6,6 +6,8 @@
  *     host_bench append COUNT     events of 32 bytes to a log in memory, with a subscriber
  *     host_bench subscribe COUNT  subscribing to a topic of 1,000 events and receiving the last one
  *     host_bench wake COUNT       from an append to its reception in another thread, in real time
+ *     host_bench append-file, append-sqlite, wake-file, wake-sqlite
+ *                                 the same with a log in a file or a database of the directory
  *
  * Prints "NANOSECONDS ns" of CPU time, user and system, but for `wake`: the median of real times.
  * `sleepers` fails unless they fire by (deadline, order of arming). */
@@ -17,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* One thread that never waits: its own CPU time is taken, or the neighbours on the machine would
  * decide the figure. */
@@ -80,10 +83,31 @@ static int64_t wake_sleepers(uint64_t count)
     return wrong || (uint64_t)woken != count || fired != count ? -1 : took_ns;
 }
 
-static int64_t append(uint64_t count)
+/* A log of its own, by the store behind it. */
+static vitro_eventlog *log_in_memory(void)
+{
+    return vitro_eventlog_memory();
+}
+
+static vitro_eventlog *log_in_file(void)
+{
+    (void)unlink("bench.log");
+    return vitro_eventlog_open("bench.log", NULL, NULL);
+}
+
+static vitro_eventlog *log_in_database(void)
+{
+    (void)unlink("bench.db");
+    (void)unlink("bench.db-wal");
+    return vitro_eventlog_open_sqlite("bench.db", NULL, NULL);
+}
+
+static int64_t append_to(vitro_eventlog *log, uint64_t count)
 {
     static const char data[32] = "a job was taken by worker seven";
-    vitro_eventlog *log = vitro_eventlog_memory();
+
+    if (!log)
+        return -1;
     vitro_events *events = vitro_events_subscribe(
         log, "jobs", 0, &(struct vitro_events_options){.queue_max = count}, NULL);
 
@@ -96,6 +120,21 @@ static int64_t append(uint64_t count)
     vitro_events_free(events);
     vitro_eventlog_free(log);
     return took_ns;
+}
+
+static int64_t append(uint64_t count)
+{
+    return append_to(log_in_memory(), count);
+}
+
+static int64_t append_file(uint64_t count)
+{
+    return append_to(log_in_file(), count);
+}
+
+static int64_t append_sqlite(uint64_t count)
+{
+    return append_to(log_in_database(), count);
 }
 
 static int64_t subscribe(uint64_t count)
@@ -152,9 +191,12 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int64_t wake(uint64_t count)
+static int64_t wake_by(vitro_eventlog *log, uint64_t count)
 {
-    struct echo self = {vitro_eventlog_memory(), count, mem_alloc((count + 1) * sizeof(uint64_t))};
+    struct echo self = {log, count, mem_alloc((count + 1) * sizeof(uint64_t))};
+
+    if (!log)
+        return -1;
     vitro_events *back = vitro_events_subscribe(self.log, "back", 0, NULL, NULL);
     vitro_worker *worker = vitro_worker_start(NULL, echo, &self);
     struct vitro_log_event event;
@@ -173,6 +215,21 @@ static int64_t wake(uint64_t count)
     return median_ns;
 }
 
+static int64_t wake(uint64_t count)
+{
+    return wake_by(log_in_memory(), count);
+}
+
+static int64_t wake_file(uint64_t count)
+{
+    return wake_by(log_in_file(), count);
+}
+
+static int64_t wake_sqlite(uint64_t count)
+{
+    return wake_by(log_in_database(), count);
+}
+
 static const struct {
     const char *name;
     int64_t (*run)(uint64_t count);
@@ -180,7 +237,11 @@ static const struct {
              {"sleepers", wake_sleepers},
              {"append", append},
              {"subscribe", subscribe},
-             {"wake", wake}};
+             {"wake", wake},
+             {"append-file", append_file},
+             {"append-sqlite", append_sqlite},
+             {"wake-file", wake_file},
+             {"wake-sqlite", wake_sqlite}};
 
 int main(int argc, char **argv)
 {

@@ -50,6 +50,11 @@ struct vitro_eventlog_options { /* all may be zero */
 VITRO_API vitro_eventlog *vitro_eventlog_open(const char *path,
                                               const struct vitro_eventlog_options *options,
                                               struct vitro_event_error *error);
+/* The same, kept in an SQLite database, to be asked by others when it is closed. The library is
+ * loaded by this call, and by nothing else of vitro: -ENOPKG when there is none. */
+VITRO_API vitro_eventlog *vitro_eventlog_open_sqlite(const char *path,
+                                                     const struct vitro_eventlog_options *options,
+                                                     struct vitro_event_error *error);
 VITRO_API uint64_t
 vitro_eventlog_dropped(const vitro_eventlog *log); /* bytes, when it was opened */
 /* Everybody who waits gets -ECANCELED, and so does everybody who would wait later. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Topics and events in memory: append, read, acks, compaction. */
+/* Topics and events in memory: append, read, acks, compaction; each told to the store first. */
 #include "host/eventlog.h"
 #include <assert.h>
 #include <errno.h>
@@ -13,7 +13,6 @@ vitro_eventlog *vitro_eventlog_memory(void)
     vitro_eventlog *log = mem_alloc(sizeof *log);
 
     (void)pthread_mutex_init(&log->lock, NULL);
-    log->fd = -1;
     return log;
 }
 
@@ -32,11 +31,11 @@ void vitro_eventlog_free(vitro_eventlog *log)
 {
     if (!log)
         return;
-    eventlog_file_close(log);
+    if (log->store)
+        log->store->close(log);
     for (size_t i = 0; i < log->topic_count; i++)
         topic_free(log->topics[i]);
     free(log->topics);
-    buf_done(&log->record);
     (void)pthread_mutex_destroy(&log->lock);
     free(log);
 }
@@ -44,6 +43,37 @@ void vitro_eventlog_free(vitro_eventlog *log)
 uint64_t vitro_eventlog_dropped(const vitro_eventlog *log)
 {
     return log->dropped_bytes;
+}
+
+static int store_write(vitro_eventlog *log, const struct record *record, struct err *err)
+{
+    return log->store ? log->store->write(log, record, err) : 0;
+}
+
+const char *eventlog_apply(vitro_eventlog *log, const struct record *record)
+{
+    struct topic *topic = eventlog_topic(log, record->topic, true);
+    uint64_t next_id = topic_next_id(topic);
+
+    switch (record->type) {
+    case RECORD_EVENT:
+        if (record->id != next_id || !*record->name)
+            return "an event that does not follow the one before";
+        eventlog_add(topic, record->name, record->data, record->length);
+        return NULL;
+    case RECORD_ACK:
+        if (record->id >= next_id || !*record->name || record->length)
+            return "an ack of what was not there";
+        *eventlog_cursor_of(topic, record->name, true) = record->id;
+        return NULL;
+    case RECORD_START:
+        if (next_id != 1 || record->id < 1 || record->id > INT64_MAX / 2 || record->length)
+            return "a start behind events";
+        topic->first_id = record->id;
+        return NULL;
+    default:
+        return "a record of a kind that is not known";
+    }
 }
 
 /* ---- names */
@@ -140,7 +170,8 @@ int64_t vitro_eventlog_append(vitro_eventlog *log, const char *topic_name, const
     (void)pthread_mutex_lock(&log->lock);
     struct topic *topic = eventlog_topic(log, topic_name, true);
     int64_t id = (int64_t)topic_next_id(topic);
-    r = eventlog_file_write(log, RECORD_EVENT, topic_name, kind, (uint64_t)id, data, length, err);
+    r = store_write(
+        log, &(struct record){RECORD_EVENT, topic_name, kind, (uint64_t)id, data, length}, err);
     if (r == 0) {
         eventlog_add(topic, kind, data, length);
         eventlog_wake(topic);
@@ -232,7 +263,7 @@ int vitro_eventlog_ack(vitro_eventlog *log, const char *topic_name, const char *
         r = err_set(err, -ERANGE, "ack of event %llu in topic '%s': the last is %llu",
                     (unsigned long long)id, topic_name, (unsigned long long)latest);
     else if (id > (cursor ? *cursor : 0)) {
-        r = eventlog_file_write(log, RECORD_ACK, topic_name, consumer, id, NULL, 0, err);
+        r = store_write(log, &(struct record){RECORD_ACK, topic_name, consumer, id, NULL, 0}, err);
         if (r == 0) {
             *eventlog_cursor_of(topic, consumer, true) = id;
             r = 1;
@@ -287,8 +318,8 @@ int64_t vitro_eventlog_compact(vitro_eventlog *log, const char *topic_name, uint
     (void)pthread_mutex_lock(&log->lock);
     struct topic *topic = eventlog_topic(log, topic_name, false);
     r = topic ? (int64_t)eventlog_forget(topic, before) : 0;
-    if (r > 0)
-        written = eventlog_file_compact(log, event_err(error));
+    if (r > 0 && log->store)
+        written = log->store->compact(log, topic, event_err(error));
     (void)pthread_mutex_unlock(&log->lock);
     return written < 0 ? written : r;
 }

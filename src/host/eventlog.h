@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* eventlog: topics of events in memory, and the file that may stand behind them.
+/* eventlog: topics of events in memory, and the store that may stand behind them.
  *
- * Public face: include/vitro/eventlog.h. One lock a log. An event is in the file before it is in
+ * Public face: include/vitro/eventlog.h. One lock a log. An event is in the store before it is in
  * memory; a subscription is a place in a topic, so history and what comes are the same to it. */
 #pragma once
 #include "base/buf.h"
@@ -36,12 +36,9 @@ struct vitro_eventlog {
     struct topic **topics; /* by name; owned */
     size_t topic_count;
     bool stopped;
-    /* the file; eventlog_file.c */
-    int fd; /* -1: memory only */
-    char *path;
-    struct buf record;
-    uint64_t size_bytes, dropped_bytes;
-    bool sync, broken;
+    const struct store_ops *store; /* NULL: memory only */
+    void *stored;                  /* what the store keeps; owned by it */
+    uint64_t dropped_bytes;
 };
 
 static inline struct err *event_err(struct vitro_event_error *error)
@@ -64,13 +61,24 @@ size_t eventlog_forget(struct topic *topic, uint64_t before);
 void eventlog_wake(struct topic *topic);     /* an event was added */
 void eventlog_wake_all(struct topic *topic); /* the log was stopped */
 
-/* ---- the file: what is about to happen. 0 without a file. */
+/* ---- the store behind a log, told what is about to happen: all with the lock held */
 enum record_type { RECORD_EVENT = 1, RECORD_ACK, RECORD_START };
-int eventlog_file_write(vitro_eventlog *log, enum record_type type, const char *topic,
-                        const char *name, uint64_t id, const void *data, size_t length,
-                        struct err *err);
-int eventlog_file_compact(vitro_eventlog *log, struct err *err); /* writes what memory holds */
-void eventlog_file_close(vitro_eventlog *log);
-/* Fills an empty log; *ret_good is how much of it is whole. `where` names it in words. */
+struct record {
+    enum record_type type;
+    const char *topic, *name; /* name: kind of an event, consumer of an ack, "" for a start */
+    uint64_t id;
+    const void *data;
+    size_t length;
+};
+struct store_ops {
+    int (*write)(vitro_eventlog *log, const struct record *record, struct err *err);
+    /* A topic was shortened in memory: what memory holds is what is to be kept. */
+    int (*compact)(vitro_eventlog *log, const struct topic *topic, struct err *err);
+    void (*close)(vitro_eventlog *log);
+};
+/* What was read from a store; NULL, or what is wrong with it. */
+const char *eventlog_apply(vitro_eventlog *log, const struct record *record);
+
+/* A file's bytes into an empty log; *ret_good is how much of it is whole. `where` names it. */
 int eventlog_load(vitro_eventlog *log, const void *bytes, size_t length, const char *where,
                   size_t *ret_good, struct err *err);
