@@ -19,10 +19,10 @@ WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wfo
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -Itests -fPIC -fvisibility=hidden \
 	$(WARNINGS) $(CFLAGS) $(SANFLAGS)
-LIBS := -ljansson -lcrypto -lz -lzstd -lvterm -lpcre2-8 -lpthread -lm
-# The command takes these into itself: loading five libraries and their relocations took longer than
-# starting a box, and every fork of it copied their mappings. DYNAMIC=1 links them as usual.
-CLI_LIBS := $(if $(DYNAMIC)$(SAN),$(LIBS),-Wl,-Bstatic -ljansson -lcrypto -lz -lzstd -lvterm -lpcre2-8 -Wl,-Bdynamic -lpthread -lm)
+LIBS := -ljansson -lnettle -lz -lzstd -lvterm -lpcre2-8 -lpthread -lm
+# The command takes these into itself, and stands at a fixed address: loading five libraries and relocating
+# took longer than starting a box, and every fork of it copied what was written to. DYNAMIC=1 links as usual.
+CLI_LIBS := $(if $(DYNAMIC)$(SAN),$(LIBS),-no-pie -Wl,-Bstatic -ljansson -lnettle -lz -lzstd -lvterm -lpcre2-8 -lm -Wl,-Bdynamic -lpthread)
 
 all_sources := $(wildcard src/*/*.c)
 tests := $(filter %_test.c,$(all_sources))

@@ -182,8 +182,10 @@ static void exec_exit(struct box *box, struct task *task)
     }
     bool first = !box->program_started;
     exec_happened(box, task);
-    if (first)
+    if (first) {
+        fs_started_wait(box->wall_started_ns);
         subs_program_started(box);
+    }
 }
 
 static void on_exec(struct box *box, struct task *task)

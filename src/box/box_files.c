@@ -58,7 +58,6 @@ int box_files_enter(const struct box *box, int socket, struct err *err)
     /* For the files of special.c, and the stub of sub.c. */
     if (mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=755") < 0)
         return err_set(err, -errno, "mount over /proc/driver: %m");
-    fs_started_wait(box->wall_started_ns);
     r = send_store(socket, store);
     return r < 0 ? err_set(err, r, "hand over the store: %s", strerror(-r)) : 0;
 }

@@ -262,6 +262,7 @@ void sockets_done(struct box *box);
 void fast_init(void);
 uint64_t fast_passed_ip(long number); /* where a fast path calls from; 0 if there is none */
 void fast_patch(struct box *box, struct task *task);       /* at the entry stop of such a call */
+enum { FAST_MOV_BYTES = 5 };                               /* mov $NUMBER, %eax */
 bool fast_is_call(const unsigned char *code, size_t left); /* such a call, as compilers write it */
 void fast_patch_at(struct task *task, uint64_t at);        /* before it was ever made */
 bool fast_fault(struct task *task); /* a SIGSEGV of a fast path's own: it goes on slowly */

@@ -10,10 +10,15 @@
  * A reading becomes a no-op: what the loader then subtracts is what its registers held, the same on
  * every run. It prints that to nobody, unless LD_DEBUG is set: then its text stays as it is. */
 #include "box/box_internal.h"
+#include "base/fd.h"
 #include "base/trace.h"
 #include <elf.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
     IMAGE_HEAD = 1024,  /* ELF header, program headers and the build id */
@@ -39,21 +44,47 @@ static bool is_counter(const unsigned char *code, size_t left)
 {
     size_t within = left < COUNTER_WITHIN ? left : COUNTER_WITHIN;
 
-    return left > 2 && code[0] == 0x0f && code[1] == 0x31 &&
+    return code[1] == 0x31 &&
            memmem(code + 2, within - 2, "\x48\xc1\xe2\x20", 4); /* shl $32, %rdx */
 }
 
+/* Both begin with this byte: rdtsc is 0f 31; a call is mov $NUMBER, %eax, then 0f 05. */
 static void search_text(struct loader *loader, const unsigned char *code, size_t length,
                         uint64_t offset)
 {
-    for (size_t i = 0; i < length && loader->count < PLACES_MAX; i++) {
-        bool counter = is_counter(code + i, length - i);
-        if (counter || fast_is_call(code + i, length - i))
-            loader->places[loader->count++] = (struct place){offset + i, counter};
+    const unsigned char *end = code + length, *at = code;
+
+    for (; (at = memchr(at, 0x0f, (size_t)(end - at))) && end - at > 2; at++) {
+        bool counter = is_counter(at, (size_t)(end - at));
+        const unsigned char *place = counter ? at : at - FAST_MOV_BYTES;
+        if (place < code || (!counter && !fast_is_call(place, (size_t)(end - place))))
+            continue;
+        loader->places[loader->count++] =
+            (struct place){offset + (uint64_t)(place - code), counter};
+        if (loader->count == PLACES_MAX)
+            return;
     }
 }
 
-static void search(struct loader *loader, struct task *task, uint64_t base)
+/* The text of the loader, from its file where that is the one that is mapped: reading it in the
+ * guest would make pages of its there that it may never use. */
+static int read_text(const struct box *box, const struct loader *loader, struct task *task,
+                     uint64_t base, const Elf64_Phdr *segment, unsigned char *ret)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    CLEANUP(fd_close)
+    int fd =
+        (int)syscall(SYS_openat2, box->root_fd, "/lib64/ld-linux-x86-64.so.2", &how, sizeof how);
+    char head[IMAGE_HEAD];
+
+    if (fd >= 0 && pread(fd, head, sizeof head, 0) == IMAGE_HEAD &&
+        memcmp(head, loader->head, sizeof head) == 0 &&
+        pread(fd, ret, segment->p_filesz, (off_t)segment->p_offset) == (ssize_t)segment->p_filesz)
+        return 0;
+    return guest_read(task, base + segment->p_vaddr, ret, segment->p_filesz);
+}
+
+static void search(const struct box *box, struct loader *loader, struct task *task, uint64_t base)
 {
     Elf64_Ehdr header;
     memcpy(&header, loader->head, sizeof header);
@@ -68,7 +99,7 @@ static void search(struct loader *loader, struct task *task, uint64_t base)
         if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || segment.p_filesz > TEXT_MAX)
             continue;
         CLEANUP(mem_free) unsigned char *code = mem_alloc(segment.p_filesz + 1);
-        if (guest_read(task, base + segment.p_vaddr, code, segment.p_filesz) == 0)
+        if (read_text(box, loader, task, base, &segment, code) == 0)
             search_text(loader, code, segment.p_filesz, segment.p_vaddr);
     }
 }
@@ -84,7 +115,7 @@ static const struct loader *find(struct box *box, struct task *task, uint64_t ba
             return loader;
     struct loader *loader = mem_alloc(sizeof *loader);
     memcpy(loader->head, head, sizeof head);
-    search(loader, task, base);
+    search(box, loader, task, base);
     loader->next = box->loaders;
     box->loaders = loader;
     trace(TRACE_BOX, "loader at %#llx: %zu places", (unsigned long long)base, loader->count);

@@ -3,7 +3,8 @@
 #include "base/text.h"
 #include "fs/fs_lines.h"
 #include <assert.h>
-#include <openssl/evp.h>
+#include <nettle/sha1.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { CONTEXT_LINES = 3, BINARY_LOOK_BYTES = 8000 };
@@ -49,17 +50,15 @@ static void add_head(const struct writer *writer, const char *format, ...)
 
 static void set_id(struct side *side)
 {
-    unsigned char digest[20];
+    uint8_t digest[SHA1_DIGEST_SIZE];
     char head[64];
     int length = snprintf(head, sizeof head, "blob %zu", side->content.length) + 1;
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    int ok = context && EVP_DigestInit_ex(context, EVP_sha1(), NULL) &&
-             EVP_DigestUpdate(context, head, (size_t)length) &&
-             EVP_DigestUpdate(context, buf_text(&side->content), side->content.length) &&
-             EVP_DigestFinal_ex(context, digest, NULL);
+    struct sha1_ctx context;
 
-    assert(ok);
-    EVP_MD_CTX_free(context);
+    sha1_init(&context);
+    sha1_update(&context, (size_t)length, (const uint8_t *)head);
+    sha1_update(&context, side->content.length, (const uint8_t *)buf_text(&side->content));
+    sha1_digest(&context, sizeof digest, digest);
     for (size_t i = 0; i < sizeof digest; i++)
         (void)snprintf(side->id + 2 * i, 3, "%02x", digest[i]);
 }

@@ -3,7 +3,7 @@
 #include "proc/recording.h"
 #include "tape/tape_data.h"
 #include <errno.h>
-#include <openssl/evp.h>
+#include <nettle/base64.h>
 #include <string.h>
 
 static const char *const whats[RECORDING_WHAT_COUNT] = {
@@ -156,16 +156,17 @@ static char *read_text(const json_t *value)
     if (json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value))
         return mem_dup(json_string_value(value));
     size_t length = json_string_length(coded);
-    if (!length || length % 4 || length > INT32_MAX)
+    if (!length || length % 4)
         return NULL;
-    CLEANUP(mem_free) char *bytes = mem_alloc(length);
-    const char *text = json_string_value(coded);
-    int count = EVP_DecodeBlock((unsigned char *)bytes, (const unsigned char *)text, (int)length);
-    if (count < 0)
+    CLEANUP(mem_free) char *bytes = mem_alloc(BASE64_DECODE_LENGTH(length));
+    struct base64_decode_ctx context;
+    size_t count = 0;
+    base64_decode_init(&context);
+    if (!base64_decode_update(&context, &count, (uint8_t *)bytes, length,
+                              json_string_value(coded)) ||
+        !base64_decode_final(&context) || memchr(bytes, 0, count))
         return NULL;
-    count -= text[length - 1] == '=';
-    count -= text[length - 2] == '=';
-    return memchr(bytes, 0, (size_t)count) ? NULL : mem_dupn(bytes, (size_t)count);
+    return mem_dupn(bytes, count);
 }
 
 static int read_texts(const struct reading *in, const json_t *data, const char *name, char ***ret)

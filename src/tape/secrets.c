@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <openssl/hmac.h>
+#include <nettle/hmac.h>
 #include <string.h>
 #include <strings.h>
 
@@ -150,12 +150,12 @@ bool secrets_maybe(const struct secrets *secrets, const char *text, size_t lengt
 void secrets_add_placeholder(const struct secrets *secrets, const char *rule, const char *value,
                              size_t length, struct buf *ret)
 {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned digest_length = 0;
-    unsigned char *ok = HMAC(EVP_sha256(), secrets->key, (int)strlen(secrets->key),
-                             (const unsigned char *)value, length, digest, &digest_length);
+    struct hmac_sha256_ctx context;
+    uint8_t digest[HASH_BYTES];
 
-    assert(ok && digest_length == HASH_BYTES);
+    hmac_sha256_set_key(&context, strlen(secrets->key), (const uint8_t *)secrets->key);
+    hmac_sha256_update(&context, length, (const uint8_t *)value);
+    hmac_sha256_digest(&context, sizeof digest, digest);
     buf_addf(ret, "%s%s:%02x%02x%02x%02x>", placeholder_start, rule, digest[0], digest[1],
              digest[2], digest[3]);
 }

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include <assert.h>
-#include <openssl/evp.h>
+#include <nettle/base64.h>
 #include <string.h>
 
 void tape_data_begin(struct tape_data *data)
@@ -77,9 +77,9 @@ static void add_bytes(struct buf *buf, const void *bytes, size_t length)
         return;
     }
     buf_adds(buf, "{\"base64\":\"");
-    buf_reserve(buf, length / 3 * 4 + 8);
-    buf->length +=
-        (size_t)EVP_EncodeBlock((unsigned char *)buf->data + buf->length, bytes, (int)length);
+    buf_reserve(buf, BASE64_ENCODE_RAW_LENGTH(length));
+    base64_encode_raw(buf->data + buf->length, length, bytes);
+    buf->length += BASE64_ENCODE_RAW_LENGTH(length);
     buf_adds(buf, "\"}");
 }
 

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 }
 C
     san=; case $O in *san-*) san=-fsanitize=$(echo "${O##*san-}" | tr - ,) ;; esac
-    cc -I"$TOP/include" $san -o t t.c "$TOP/$O/libvitro.a" -ljansson -lcrypto -lzstd -lpcre2-8 -lpthread -lm
+    cc -I"$TOP/include" $san -o t t.c "$TOP/$O/libvitro.a" -ljansson -lnettle -lzstd -lpcre2-8 -lpthread -lm
     run ./t "$nginx_url"; status_is 0
     [ "$(cat www/cas/$(cat "$RUN/out"))" = shared ]
     [ "$(cat w.tape.cas/$(cat "$RUN/out"))" = shared ]
