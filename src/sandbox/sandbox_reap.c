@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,21 +23,53 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PROC_FILE_MAX = 4 << 20, GRACE_SECONDS = 2, END_SECONDS = 10 };
+enum { PROC_FILE_MAX = 4 << 20, GRACE_SECONDS = 2, END_SECONDS = 10, EXEC_SECONDS = 1 };
 
 static int pidfd_of(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+/* Whether an environment that reads as empty is: a process that executes meanwhile shows that of a
+ * memory that is gone, or none yet. Kernel threads and zombies have no program, and after `env -i`
+ * the environment begins where it ends. */
+static bool is_without_environment(pid_t pid)
+{
+    CLEANUP(mem_free) char *exe = mem_format("/proc/%d/exe", (int)pid);
+    CLEANUP(mem_free) char *path = mem_format("/proc/%d/stat", (int)pid);
+    CLEANUP(buf_done) struct buf stat = {0};
+    char target[8], *end;
+    enum { ENV_START = 50, STATE = 3 };
+
+    if (readlink(exe, target, sizeof target) < 0 || file_read(path, PROC_FILE_MAX, &stat, NULL) < 0)
+        return true;
+    const char *at = strrchr(buf_text(&stat), ')');
+    for (int field = STATE - 1; at && field < ENV_START; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return true;
+    unsigned long long env_start = strtoull(at + 1, &end, 10), env_end = strtoull(end, NULL, 10);
+    return env_start && env_start == env_end;
+}
+
 static bool has_mark(pid_t pid, const char *mark, size_t length)
 {
     CLEANUP(mem_free) char *path = mem_format("/proc/%d/environ", (int)pid);
     CLEANUP(buf_done) struct buf env = {0};
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint64_t deadline_ns = 0;
 
-    if (fd < 0 || fd_read_all(fd, &env, PROC_FILE_MAX) < 0)
-        return false;
+    for (;;) {
+        CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fd_read_all(fd, &env, PROC_FILE_MAX) < 0)
+            return false;
+        if (env.length || is_without_environment(pid))
+            break;
+        if (!deadline_ns)
+            deadline_ns = wall_monotonic_ns() + EXEC_SECONDS * NS_PER_SEC;
+        if (wall_monotonic_ns() > deadline_ns)
+            return false;
+        (void)sched_yield();
+    }
     for (size_t at = 0; at < env.length; at += strlen(env.data + at) + 1)
         if (strncmp(env.data + at, mark, length) == 0 && env.data[at + length] == 0)
             return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/sandbox.h"
+#include "sandbox/sandbox_internal.h"
 #include "sandbox/shim.h"
 #include "lib/check.h"
 #include "vitro/box.h"
@@ -514,4 +514,25 @@ TEST(tmux_runs_on_a_socket_of_its_own_and_is_gone_afterwards)
     CHECK_TEXT(buf_text(&leaks.text), "");
     CHECK_TRUE(is_gone(server));
     sandbox_leaks_done(&leaks);
+}
+
+TEST(a_process_is_found_also_while_it_executes)
+{
+    const char *program = tmp_file("again", "#!/bin/sh\nexec \"$0\"\n");
+    CLEANUP(mem_free) char *mark = mem_format(SANDBOX_MARK "%s", program);
+    char *const argv[] = {(char *)program, NULL}, *const env[] = {mark, NULL};
+    pid_t pid;
+    int missed = 0;
+
+    CHECK_INT(chmod(program, 0755), 0);
+    CHECK_INT(posix_spawn(&pid, program, NULL, NULL, argv, env), 0);
+    for (int i = 0; i < 300; i++) {
+        struct sandbox_process *found = NULL;
+        size_t count = sandbox_find(program, &found);
+        missed += count == 0;
+        sandbox_found_free(found, count);
+    }
+    CHECK_INT(kill(pid, SIGKILL), 0);
+    CHECK_INT(waitpid(pid, NULL, 0), pid);
+    CHECK_INT(missed, 0);
 }
