@@ -2,12 +2,12 @@
 /* The core of null and mock hosts: the table of methods, the way of a call, and what is asked of a
  * double afterwards. */
 #include "host/double.h"
+#include "base/base64.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "host/harness.h"
 #include "proc/recording.h"
 #include <errno.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 const struct host_method_row host_methods[HOST_METHOD_COUNT] = {
@@ -74,9 +74,9 @@ json_t *double_bytes(const void *bytes, size_t length)
 {
     if (text_is_utf8(bytes, length))
         return json_stringn(length ? bytes : "", length);
-    CLEANUP(mem_free) char *coded = mem_alloc(length / 3 * 4 + 8);
-    (void)EVP_EncodeBlock((unsigned char *)coded, bytes, (int)length);
-    return json_pack("{s:s}", "base64", coded);
+    CLEANUP(buf_done) struct buf coded = {0};
+    base64_add(&coded, bytes, length);
+    return json_pack("{s:s}", "base64", coded.data);
 }
 
 bool double_bytes_of(const json_t *value, char **ret, size_t *ret_length)
@@ -90,17 +90,12 @@ bool double_bytes_of(const json_t *value, char **ret, size_t *ret_length)
         *ret = mem_dupn(json_string_value(value), *ret_length);
         return true;
     }
-    if (!json_is_string(coded) || json_string_length(coded) % 4)
+    CLEANUP(buf_done) struct buf bytes = {0};
+    if (!json_is_string(coded) ||
+        !base64_read(&bytes, json_string_value(coded), json_string_length(coded)))
         return false;
-    const char *text = json_string_value(coded);
-    size_t length = json_string_length(coded);
-    CLEANUP(mem_free) char *bytes = mem_alloc(length + 1);
-    int count = EVP_DecodeBlock((unsigned char *)bytes, (const unsigned char *)text, (int)length);
-    if (count < 0)
-        return false;
-    *ret_length = (size_t)count - (text_ends(text, "==") ? 2 : text_ends(text, "=") ? 1 : 0);
-    bytes[*ret_length] = '\0';
-    *ret = take_ptr(&bytes);
+    *ret_length = bytes.length;
+    *ret = buf_take(&bytes);
     return true;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording as JSON, both ways (docs/formats/cassette.md). */
 #include "proc/recording.h"
+#include "base/base64.h"
 #include "tape/tape_data.h"
 #include <errno.h>
-#include <nettle/base64.h>
 #include <string.h>
 
 static const char *const whats[RECORDING_WHAT_COUNT] = {
@@ -155,18 +155,12 @@ static char *read_text(const json_t *value)
 
     if (json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value))
         return mem_dup(json_string_value(value));
-    size_t length = json_string_length(coded);
-    if (!length || length % 4)
+    CLEANUP(buf_done) struct buf bytes = {0};
+    if (!json_string_length(coded) ||
+        !base64_read(&bytes, json_string_value(coded), json_string_length(coded)) ||
+        memchr(bytes.data, 0, bytes.length))
         return NULL;
-    CLEANUP(mem_free) char *bytes = mem_alloc(BASE64_DECODE_LENGTH(length));
-    struct base64_decode_ctx context;
-    size_t count = 0;
-    base64_decode_init(&context);
-    if (!base64_decode_update(&context, &count, (uint8_t *)bytes, length,
-                              json_string_value(coded)) ||
-        !base64_decode_final(&context) || memchr(bytes, 0, count))
-        return NULL;
-    return mem_dupn(bytes, count);
+    return buf_take(&bytes);
 }
 
 static int read_texts(const struct reading *in, const json_t *data, const char *name, char ***ret)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "tape/tape_data.h"
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/text.h"
 #include <assert.h>
-#include <nettle/base64.h>
 #include <string.h>
 
 void tape_data_begin(struct tape_data *data)
@@ -77,9 +77,7 @@ static void add_bytes(struct buf *buf, const void *bytes, size_t length)
         return;
     }
     buf_adds(buf, "{\"base64\":\"");
-    buf_reserve(buf, BASE64_ENCODE_RAW_LENGTH(length));
-    base64_encode_raw(buf->data + buf->length, length, bytes);
-    buf->length += BASE64_ENCODE_RAW_LENGTH(length);
+    base64_add(buf, bytes, length);
     buf_adds(buf, "\"}");
 }
 
