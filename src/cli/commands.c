@@ -7,6 +7,7 @@ extern const struct command command_clock_advance;
 extern const struct command command_clock_now;
 extern const struct command command_clock_pending;
 extern const struct command command_clock_set;
+extern const struct command command_conform;
 extern const struct command command_diff;
 extern const struct command command_doctor;
 extern const struct command command_fidelity;
@@ -51,6 +52,7 @@ const struct command *const cli_commands[] = {
     &command_clock_now,
     &command_clock_pending,
     &command_clock_set,
+    &command_conform,
     &command_diff,
     &command_doctor,
     &command_fidelity,
