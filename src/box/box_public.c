@@ -150,6 +150,8 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
     int r = asked->clock ? box_clock_parse(asked->clock, &box->options.clock, err) : 0;
     if (r >= 0)
         r = plan_cassette(box, asked, err);
+    if (r >= 0 && terminal && terminal->proc)
+        box->options.proc = *terminal->proc;
     if (r >= 0)
         r = read_fs_mode(asked->fs, &box->options.fs.mode, err);
     for (int i = 0; r >= 0 && i < 2 && asked->capture_output; i++) {

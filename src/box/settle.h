@@ -24,6 +24,7 @@
 struct box;
 struct buf;
 struct deadline;
+struct proc_options;
 struct vitro_box;
 struct vitro_box_error;
 struct vitro_box_options;
@@ -31,6 +32,7 @@ struct vitro_box_options;
 struct box_terminal { /* what a caller asks for */
     int socket;       /* SOCK_SEQPACKET, the supervisor's end; borrowed while spawning */
     unsigned short rows, cols;
+    const struct proc_options *proc; /* in place of the options' cassette; NULL: as they say */
 };
 
 enum settle_op {

@@ -3,6 +3,7 @@
  * its ceiling there, and its failure tells pattern, times, screen and who is blocked. */
 #include "script/play.h"
 #include "sandbox/shim.h"
+#include "term/term.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -96,12 +97,12 @@ static int open_session(struct play *play, const char *const *argv, struct box_o
 
     if (r < 0)
         return r;
-    if (box->proc.mode != PROC_OFF)
-        return err_set(err, -ENOTSUP, "a cassette answers programs of 'exec', not of 'run' yet");
+    if (box->proc.mode != PROC_OFF && play->plain)
+        return err_set(err, -ENOTSUP, "a cassette answers programs in a box, and this is plain");
     box->argv = argv;
     to_public(box, &options.box);
     options.box.clock = play->plain ? NULL : clock_text(play, box);
-    play->session = vitro_term_open(&options, (struct vitro_box_error *)err);
+    play->session = term_open_with(&options, play->plain ? NULL : &box->proc, err);
     return play->session ? 0 : err->code;
 }
 

@@ -2,7 +2,6 @@
 /* term_exit: how a program ends. */
 #include "term/term_internal.h"
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -27,31 +26,34 @@ int vitro_term_exit(vitro_term *t, uint64_t within_ns, uint64_t ceiling_ns, int 
     return 0;
 }
 
-static void add_how(const vitro_term *t, char *text, size_t size)
+static void add_how(const vitro_term *t, struct buf *text)
 {
     int status = t->findings.wait_status;
+    const char *subprocesses = t->findings.subprocesses ? t->findings.subprocesses : "";
 
     if (t->findings.outcome == VITRO_BOX_EXITED && WIFSIGNALED(status))
-        (void)snprintf(text, size, "it died of signal %d (%s)", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)));
+        buf_addf(text, "it died of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (t->findings.outcome == VITRO_BOX_EXITED && *subprocesses && t->exit_code == 122)
+        buf_addf(text, "it exited with %d, and its subprocesses are not as recorded (%d): %.2000s",
+                 WEXITSTATUS(status), t->exit_code, subprocesses);
     else if (t->findings.outcome == VITRO_BOX_EXITED && WEXITSTATUS(status) == t->exit_code)
-        (void)snprintf(text, size, "it exited with %d", t->exit_code);
+        buf_addf(text, "it exited with %d", t->exit_code);
     else if (t->findings.leak_count)
-        (void)snprintf(text, size, "it exited with %d, and leaked: %s, by %s (%d)",
-                       WEXITSTATUS(status), t->findings.leaks[0].capability,
-                       t->findings.leaks[0].process, t->exit_code);
+        buf_addf(text, "it exited with %d, and leaked: %s, by %s (%d)", WEXITSTATUS(status),
+                 t->findings.leaks[0].capability, t->findings.leaks[0].process, t->exit_code);
     else
-        (void)snprintf(text, size, "%.150s (%d)", t->findings.text, t->exit_code);
+        buf_addf(text, "%.150s (%d)", t->findings.text, t->exit_code);
 }
 
 int vitro_term_expect_exit(vitro_term *t, int code, uint64_t within_ns)
 {
     struct term_wait wait = term_wait_begin(t, within_ns, 0);
-    char how[256];
+    CLEANUP(buf_done) struct buf how = {0};
     int r = vitro_term_exit(t, within_ns, 0, NULL, NULL);
 
     if (r < 0 || t->exit_code == code)
         return r;
-    add_how(t, how, sizeof how);
-    return term_fail(t, VITRO_TERM_WRONG, -EPROTO, &wait, "an exit with %d: %s", code, how);
+    add_how(t, &how);
+    return term_fail(t, VITRO_TERM_WRONG, -EPROTO, &wait, "an exit with %d: %s", code,
+                     buf_text(&how));
 }

@@ -3,6 +3,7 @@
 #include "term/term_internal.h"
 #include "box/box_options.h"
 #include "term/plain.h"
+#include "term/term.h"
 #include "box/settle.h"
 #include "base/fd.h"
 #include "base/wall.h"
@@ -110,7 +111,7 @@ static int take_terminal(vitro_term *t, struct err *err)
 }
 
 static int start_boxed(vitro_term *t, const struct vitro_term_options *options,
-                       const char *const *envp, struct err *err)
+                       const struct proc_options *proc, const char *const *envp, struct err *err)
 {
     int sockets[2], size = 256 << 10;
     struct vitro_box_options box = options->box;
@@ -127,8 +128,9 @@ static int start_boxed(vitro_term *t, const struct vitro_term_options *options,
     box.envp = envp;
     memset(box.stdio, 0, sizeof box.stdio);
     box.capture_output = 0;
-    t->box = box_spawn_in_terminal(&box, &(struct box_terminal){other, t->log.rows, t->log.cols},
-                                   (struct vitro_box_error *)err);
+    t->box =
+        box_spawn_in_terminal(&box, &(struct box_terminal){other, t->log.rows, t->log.cols, proc},
+                              (struct vitro_box_error *)err);
     if (!t->box)
         return err->code;
     other = fd_close(other);
@@ -157,10 +159,17 @@ static int resolve(vitro_term *t, const struct vitro_term_options *options, stru
 
 vitro_term *vitro_term_open(const struct vitro_term_options *options, struct vitro_box_error *error)
 {
+    struct err unused = {0};
+
+    return term_open_with(options, NULL, error ? (struct err *)error : &unused);
+}
+
+vitro_term *term_open_with(const struct vitro_term_options *options,
+                           const struct proc_options *proc, struct err *err)
+{
     vitro_term *t = mem_alloc(sizeof *t);
     CLEANUP(mem_free) const char **envp = NULL;
     CLEANUP(mem_free) char *term = NULL;
-    struct err unused = {0}, *err = error ? (struct err *)error : &unused;
 
     t->master = t->slave = t->socket = t->init_fd = -1;
     t->due_ns = -1;
@@ -168,7 +177,7 @@ vitro_term *vitro_term_open(const struct vitro_term_options *options, struct vit
     if (r == 0) {
         envp = environment(options, &term);
         r = options->plain ? plain_start(t, options, envp, err)
-                           : start_boxed(t, options, envp, err);
+                           : start_boxed(t, options, proc, envp, err);
     }
     if (r < 0) {
         vitro_term_close(t);

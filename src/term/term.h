@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* term: what other parts of vitro use beside include/vitro/term.h. */
+#pragma once
+#include "base/err.h"
+#include "vitro/term.h"
+
+struct proc_options;
+
+/* vitro_term_open with what is to be done about subprocesses said as a box wants it, instead of by
+ * the options' cassette. Borrows `proc` while it starts. */
+vitro_term *term_open_with(const struct vitro_term_options *options,
+                           const struct proc_options *proc, struct err *err);
