@@ -55,6 +55,10 @@ struct vitro_term_options { /* zero is the default of each; box.argv has none */
     uint64_t ceiling_ns;    /* real time that one wait may take; 0: 30 s */
     unsigned scrollback;    /* lines kept above the screen; 0: 1000 */
     size_t output_max;      /* bytes of stream kept; more ends the session; 0: 256 MiB */
+    /* What it leaves: an asciicast, written when it is closed (version 2 or 3; 0: 3), and, by
+     * box.record, a bundle with its tape. */
+    const char *cast;
+    int cast_version;
 };
 
 /* Returns when the program is about to start; NULL on failure. That a program is not there or
@@ -63,6 +67,10 @@ VITRO_API vitro_term *vitro_term_open(const struct vitro_term_options *options,
                                       struct vitro_box_error *error);
 /* Ends whatever runs, waits until it is gone, and frees. Accepts NULL. */
 VITRO_API void vitro_term_close(vitro_term *t);
+/* The same, and says whether what it is to leave was written. A program that still runs while a
+ * bundle is recorded is hung up on and has five seconds of real time to end; -ECANCELED: it did
+ * not, and its tape is not closed. */
+VITRO_API int vitro_term_end(vitro_term *t, struct vitro_box_error *error);
 
 /* ---- what went wrong ------------------------------------------------------------------------ */
 
@@ -291,6 +299,9 @@ VITRO_API char *vitro_term_snapshot(vitro_term *t, enum vitro_term_format format
 /* Frame `index`, 0 is the first, as above; NULL if there is none. *ret_ns: its virtual time. */
 VITRO_API char *vitro_term_frame(vitro_term *t, size_t index, enum vitro_term_format format,
                                  uint64_t *ret_ns, size_t *ret_length);
+/* The screen as PNG, drawn by rsvg-convert: pixels need fonts, which are the machine's. NULL: it is
+ * not there, or failed; the failure has the words. */
+VITRO_API char *vitro_term_png(vitro_term *t, size_t *ret_length);
 /* The whole session as an asciicast, version 2 or 3, with inputs and markers. */
 VITRO_API char *vitro_term_cast(vitro_term *t, int version, size_t *ret_length);
 /* A marker: in casts, and in failure texts. */

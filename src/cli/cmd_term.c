@@ -104,6 +104,9 @@ static const struct cli_option open_options[] = {
     {"env", "KEY=VALUE", "a variable for the program", 'e', true},
     {"directory", "DIR", "where the program starts", 'C', false},
     {"plain", NULL, "no box: the real clock, files and network", 0, false},
+    {"record", "PATH", "leave FILE.cast (an asciicast), or a bundle with its tape, at the end", 0,
+     true},
+    {"v2", NULL, "asciicasts are of version 2 (default 3)", 0, false},
     {"idle", "DURATION", "end the session when nobody asks it anything (default 10m)", 0, false},
     {0},
 };
@@ -112,6 +115,8 @@ static const char *const open_examples[] = {
     "a shell in a box, on a screen of 24 rows of 80",
     "vitro term open demo --clock 2026-01-01,manual -- ./spinner",
     "time moves only by 'vitro term advance demo 100ms'",
+    "vitro term open demo --record demo.cast --record demo -- bash --norc",
+    "leaves an asciicast and a bundle with its tape",
     NULL,
 };
 const struct command command_term_open = {
@@ -164,6 +169,27 @@ static void take_box(const struct cli_args *args, const struct box_options *box,
     };
 }
 
+/* FILE.cast and a bundle, each at most once. */
+static int read_record(const struct cli_args *args, struct vitro_term_options *ret, struct err *err)
+{
+    const char *const *paths;
+    size_t count = cli_values(args, "record", &paths);
+
+    ret->cast_version = cli_flag(args, "v2") ? 2 : 3;
+    for (size_t i = 0; i < count; i++) {
+        bool is_cast = text_ends(paths[i], ".cast");
+        const char **place = is_cast ? &ret->cast : &ret->box.record;
+        if (*place)
+            return err_set(err, -EINVAL, "--record '%s': there is one %s already", paths[i],
+                           is_cast ? "cast" : "bundle");
+        *place = paths[i];
+    }
+    if (ret->box.record && ret->plain)
+        return err_set(err, -EINVAL, "--record '%s': bundles are recorded in boxes, not --plain",
+                       ret->box.record);
+    return 0;
+}
+
 static int term_open(const struct cli_args *args)
 {
     CLEANUP(box_cli_done) struct box_options box = {0};
@@ -186,6 +212,8 @@ static int term_open(const struct cli_args *args)
     options.box.argv = words + 1;
     options.plain = cli_flag(args, "plain");
     options.term = cli_value(args, "term");
+    if (read_record(args, &options, &err) < 0)
+        return cli_usage(&command_term_open, "%s", err.text);
     if (remote_open(words[0], &options, idle_ns, &err) < 0)
         return cli_fail(err.code == -EEXIST || err.code == -EINVAL ? EXIT_USAGE : EXIT_TROUBLE,
                         &err);

@@ -112,22 +112,13 @@ static int read_format(const struct cli_args *args, enum vitro_term_format *ret)
     return name ? -EINVAL : 0;
 }
 
-/* Pixels need fonts, which are the machine's: rsvg-convert draws what we wrote. */
 static int write_png(const struct cli_args *args, const char *svg, size_t length)
 {
-    CLEANUP(buf_done) struct buf command = {0};
+    CLEANUP(buf_done) struct buf png = {0};
+    struct err err = {0};
 
-    buf_adds(&command, "rsvg-convert --format png --output ");
-    text_add_quoted(&command, cli_value(args, "output"));
-    FILE *pipe = popen(buf_text(&command), "w");
-    bool written = pipe && fwrite(svg, 1, length, pipe) == length;
-    int status = pipe ? pclose(pipe) : -1;
-    if (written && status == 0)
-        return EXIT_CLEAN;
-    (void)fputs("vitro: rsvg-convert could not draw the picture\n"
-                "hint: install it (Debian: librsvg2-bin), or take the SVG\n",
-                stderr);
-    return EXIT_TROUBLE;
+    return png_of_svg(svg, length, &png, &err) < 0 ? cli_fail(EXIT_TROUBLE, &err)
+                                                   : write_out(args, buf_text(&png), png.length);
 }
 
 static int write_picture(const struct cli_args *args, const char *text, size_t length)

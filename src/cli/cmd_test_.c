@@ -27,6 +27,8 @@ static const struct cli_option options[] = {
     {"retries", "N", "more tries for what fails; it is then reported as flaky", 0, false},
     {"fail-fast", NULL, "no new scenario after the first failure", 'x', false},
     {"no-sabotage", NULL, "do not play the sabotages", 0, false},
+    {"record", "DIR", "leave a bundle of every program there, and a cast of those in terminals", 0,
+     false},
     {"update", NULL, "write goldens that differ or are missing", 'u', false},
     {"format", "FORMAT", "people (default), tap, junit or json", 0, false},
     {"junit", "FILE", "write JUnit XML to this file as well", 0, false},
@@ -345,6 +347,7 @@ static int test(const struct cli_args *args)
         return list_words();
     if (cli_flag(args, "sweep"))
         return sweep(cli_flag(args, "dry-run"));
+    CLEANUP(mem_free) char *here = getcwd(NULL, 0);
     CLEANUP(mem_free) char *stamp =
         mem_format("%d %llu", (int)getpid(), (unsigned long long)wall_monotonic_ns());
     struct script_options script = {
@@ -356,6 +359,10 @@ static int test(const struct cli_args *args)
         .today_ns = wall_now_ns(),
         .stamp = stamp,
     };
+    CLEANUP(mem_free) char *record = cli_value(args, "record") && *cli_value(args, "record") != '/'
+                                         ? mem_format("%s/%s", here, cli_value(args, "record"))
+                                         : mem_dup(cli_value(args, "record"));
+    script.record = record;
     CLEANUP(mem_free) const char **tags = keep_list(args, "tag");
     CLEANUP(mem_free) const char **variables = keep_list(args, "set");
     script.tags = tags;

@@ -56,6 +56,7 @@ struct play {
     unsigned depth;   /* of the lines that play */
     char **cassettes; /* owned, NAME=PATH: written when the scenario has passed */
     size_t cassette_count;
+    unsigned recorded;       /* programs that left a recording */
     vitro_term *clients[16]; /* of tmux, until the scenario ends */
     size_t client_count;
 };
@@ -106,6 +107,9 @@ int play_compare(struct play *play, struct words *w, const char *subject, const 
 
 /* The box for the next program, from the axes. Texts are the play's. */
 int play_box(struct play *play, struct box_options *ret, struct err *err);
+/* DIR/CASE-N of a suite that is recorded, N from 1; what an earlier try left there is gone.
+ * *ret is NULL when this program leaves nothing. */
+int play_record(struct play *play, const char **ret, struct err *err);
 void play_clock_after(struct play *play, const struct box_options *box, uint64_t virtual_ns);
 /* PROGRAM with a slash: from the work directory, else from beside the scenario. */
 const char *play_program(struct play *play, const char *program);

@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/tool.h"
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,6 +52,27 @@ int play_box(struct play *play, struct box_options *ret, struct err *err)
     if (!ret->timeout_ns)
         ret->timeout_ns = 60 * UINT64_C(1000000000);
     ret->fs.share_tmp = true; /* programs beside the scenario may stand there */
+    return 0;
+}
+
+int play_record(struct play *play, const char **ret, struct err *err)
+{
+    CLEANUP(buf_done) struct buf path = {0};
+    int r;
+
+    *ret = NULL;
+    if (!play->options->record || play->sabotaged)
+        return 0;
+    buf_addf(&path, "%s/", play->options->record);
+    for (const char *p = play->which->name; *p; p++)
+        buf_addc(&path, isalnum((unsigned char)*p) || strchr("._-", *p) ? *p : '-');
+    buf_addf(&path, "-%u", ++play->recorded);
+    CLEANUP(mem_free) char *cast = mem_format("%s.cast", path.data);
+    (void)unlink(cast);
+    if ((r = dir_make_all(play->options->record, err)) < 0 ||
+        (r = dir_remove_all(path.data, err)) < 0)
+        return r;
+    *ret = arena_dup(&play->arena, path.data, path.length);
     return 0;
 }
 

@@ -41,8 +41,9 @@ struct script_options {
     bool update;                  /* goldens are written */
     bool no_sabotage;
     bool fail_fast;
-    int64_t today_ns;  /* for quarantines; since 1970 */
-    const char *stamp; /* of this suite: builds once each */
+    int64_t today_ns;   /* for quarantines; since 1970 */
+    const char *stamp;  /* of this suite: builds once each */
+    const char *record; /* a directory: casts and bundles of the programs; NULL: none are kept */
 };
 
 enum script_status { SCRIPT_PASSED, SCRIPT_FAILED, SCRIPT_SKIPPED };

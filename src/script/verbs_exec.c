@@ -73,7 +73,7 @@ static int run_boxed(struct play *play, const struct exec *exec, struct err *err
     struct box_findings *findings = arena_alloc(&play->arena, sizeof *findings);
     int r = play_box(play, &box, err);
 
-    if (r < 0)
+    if (r < 0 || (r = play_record(play, &box.record, err)) < 0)
         return r;
     box.argv = exec->argv;
     memcpy(box.stdio, exec->stdio, sizeof box.stdio);

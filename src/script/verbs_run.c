@@ -102,6 +102,14 @@ static int open_session(struct play *play, const char *const *argv, struct box_o
     box->argv = argv;
     to_public(box, &options.box);
     options.box.clock = play->plain ? NULL : clock_text(play, box);
+    const char *record;
+    if ((r = play_record(play, &record, err)) < 0)
+        return r;
+    if (record) {
+        CLEANUP(mem_free) char *cast = mem_format("%s.cast", record);
+        options.cast = arena_dup(&play->arena, cast, strlen(cast));
+        options.box.record = play->plain ? NULL : record;
+    }
     play->session = term_open_with(&options, play->plain ? NULL : &box->proc, err);
     return play->session ? 0 : err->code;
 }

@@ -127,9 +127,11 @@ static bool serve_one(vitro_term *t, int listen_fd)
     else
         last = remote_answer(t, request, &reply);
     if (last) { /* the answer tells that everything is gone */
-        vitro_term_close(t);
+        int r = vitro_term_end(t, (struct vitro_box_error *)&err);
         json_t *gone =
             json_pack("{s:b,s:O}", "closed", 1, "state", json_object_get(reply, "state"));
+        if (r < 0)
+            (void)json_object_set_new(gone, "error", json_string(err.text));
         json_decref(reply);
         reply = gone;
     }

@@ -73,6 +73,10 @@ struct vitro_term {
     int64_t due_ns;      /* as elapsed_ns; -1: nothing is due */
     uint32_t flags;      /* SETTLE_*, as of the last reply */
     bool settled, ended, started;
+    bool opened;     /* there was a program */
+    bool records;    /* a bundle is recorded */
+    char *cast_path; /* owned; NULL: none is left */
+    int cast_version;
     int exit_code;
     struct vitro_box_findings findings; /* once ended */
     struct vitro_term_failure failure;
@@ -99,6 +103,7 @@ int drive_until(vitro_term *t, const struct term_wait *wait, bool at_output, dri
 int drive_describe(vitro_term *t, struct buf *blocked, struct buf *pending);
 
 /* ---- failure.c ---- */
+int png_of_svg(const void *svg, size_t length, struct buf *ret, struct err *err); /* png.c */
 int term_fail(vitro_term *t, enum vitro_term_why why, int code, const struct term_wait *wait,
               const char *format, ...) PRINTF_LIKE(5, 6);
 void term_fail_hint(vitro_term *t, const char *words); /* one more line for the last failure */

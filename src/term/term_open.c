@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* term_open: from options to a session, and its end. */
+/* term_open: from options to a session. */
 #include "term/term_internal.h"
 #include "box/box_options.h"
 #include "term/plain.h"
@@ -148,6 +148,12 @@ static int resolve(vitro_term *t, const struct vitro_term_options *options, stru
                        scrollback, ROWS_MAX, COLS_MAX, SCROLLBACK_MAX);
     if (!options->box.argv || !options->box.argv[0] || !*options->box.argv[0])
         return err_set(err, -EINVAL, "the program's name is empty");
+    if (options->cast_version && options->cast_version != 2 && options->cast_version != 3)
+        return err_set(err, -EINVAL, "asciicast version %d: 2 and 3 can be written",
+                       options->cast_version);
+    t->cast_path = mem_dup(options->cast);
+    t->cast_version = options->cast_version ? options->cast_version : 3;
+    t->records = options->box.record && !options->plain;
     t->budget_ns = options->budget_ns ? options->budget_ns : 60 * NS_PER_SEC;
     t->ceiling_ns = options->ceiling_ns ? options->ceiling_ns : 30 * NS_PER_SEC;
     t->output_max = options->output_max ? options->output_max : (size_t)256 << 20;
@@ -183,28 +189,8 @@ vitro_term *term_open_with(const struct vitro_term_options *options,
         vitro_term_close(t);
         return NULL;
     }
+    t->opened = true;
     return t;
-}
-
-void vitro_term_close(vitro_term *t)
-{
-    if (!t)
-        return;
-    if (t->box)
-        vitro_box_free(t->box);
-    if (t->init_fd >= 0) /* the last of the box: it goes when nobody else is left */
-        (void)poll(&(struct pollfd){.fd = t->init_fd, .events = POLLIN}, 1, 10000);
-    fd_close(t->init_fd);
-    if (t->plain)
-        plain_stop(t->plain);
-    fd_close(t->master);
-    fd_close(t->slave);
-    fd_close(t->socket);
-    screen_free(t->screen);
-    log_done(&t->log);
-    buf_done(&t->failure_summary);
-    buf_done(&t->failure_text);
-    free(t);
 }
 
 /* ---- in the words of the Go harness -------------------------------------------------------- */

@@ -233,3 +233,45 @@ TEST(a_plain_session_runs_on_real_time_and_leaves_nothing)
     vitro_term_close(take_ptr(&t));
     CHECK_INT(kill(pid, 0), -1);
 }
+
+TEST(a_session_leaves_its_cast_when_it_is_closed)
+{
+    const char *path = tmp_path("left.cast");
+    CLEANUP(buf_done) struct buf text = {0};
+    struct vitro_box_error error = {0};
+    vitro_term *t = open_shell("echo hi; read x", .cast = path, .cast_version = 2);
+
+    vitro_term_mark(t, "a mark");
+    HOLDS(t, vitro_term_settle(t, 0));
+    CHECK_INT(vitro_term_end(t, &error), 0);
+    CHECK_INT(file_read(path, 1 << 20, &text, NULL), 0);
+    CHECK_HAS(buf_text(&text), "\"version\": 2");
+    CHECK_HAS(buf_text(&text), "\"m\", \"a mark\"");
+    t = open_shell("echo hi", .cast = "/nonexistent/x.cast");
+    CHECK_INT(vitro_term_end(t, &error), -ENOENT);
+    CHECK_HAS(error.text, "/nonexistent/x.cast");
+    CHECK_INT(vitro_term_end(NULL, &error), 0);
+    CHECK_TRUE(!vitro_term_open(
+        &(struct vitro_term_options){.box.argv = ARGV("true"), .cast = path, .cast_version = 4},
+        &error));
+    CHECK_HAS(error.text, "asciicast version 4: 2 and 3 can be written");
+}
+
+TEST(a_screen_is_a_picture_in_pixels_too)
+{
+    need_program("rsvg-convert");
+    TERM *t = open_shell("printf '\\033[1;31mred\\033[0m'; read x");
+    size_t length = 0;
+
+    HOLDS(t, vitro_term_settle(t, 0));
+    CLEANUP(mem_free) char *png = vitro_term_png(t, &length);
+    if (!png)
+        check_fail(__FILE__, __LINE__, "%s", vitro_term_failure(t)->text);
+    CHECK_TRUE(length > 100 && memcmp(png, "\x89PNG\r\n", 6) == 0);
+    CLEANUP(mem_free) char *path = mem_dup(getenv("PATH"));
+    (void)setenv("PATH", "/nonexistent", 1);
+    CHECK_TRUE(!vitro_term_png(t, NULL));
+    (void)setenv("PATH", path, 1);
+    CHECK_HAS(vitro_term_failure(t)->text, "rsvg-convert could not draw the picture");
+    CHECK_HAS(vitro_term_failure(t)->text, "librsvg2-bin");
+}

@@ -203,6 +203,29 @@ VT
     sed "1i plain" unused.vt >plain.vt; run "$VITRO" test plain.vt; status_is 1; out_has "and this is plain"
     sed "s/rec$/none/" unused.vt >none.vt; run "$VITRO" test none.vt; status_is 1; out_has "/none"'
 
+test_that "a suite that is recorded leaves bundles of programs and casts of terminals" '
+    file a.vt <<VT
+scenario "says hi"
+exec sh -c "echo one; sleep 5"
+run sh -c "echo two; read x"
+  see "two"
+  mark "here"
+  type "y" <Enter>
+plain
+run sh -c "echo three"
+  see "three"
+
+scenario "fails"
+run cat
+  see "never"
+VT
+    for n in 1 2; do run "$VITRO" test --record kept a.vt; status_is 1; done # a second run takes the place of the first
+    [ "$(ls kept | tr "\n" " ")" = "a--fails-1 a--fails-1.cast a--says-hi-1 a--says-hi-2 a--says-hi-2.cast a--says-hi-3.cast " ] || fail "$(ls kept)"
+    for n in 1 2; do run "$VITRO" tape verify --complete kept/a--says-hi-$n; status_is 0; done
+    run "$VITRO" tape show kept/a--says-hi-1; out_has "duration=00:00:05"
+    grep -q "\"m\", \"here\"" kept/a--says-hi-2.cast; run "$VITRO" term play --instant kept/a--says-hi-2.cast; out_has two
+    : >file; run "$VITRO" test --record file/in a.vt; status_is 1; out_has "file/in"'
+
 test_that "a spy records into a cassette, and a shim, or a box, plays it" '
     file rec.vt <<VT
 shim fortune

@@ -119,6 +119,29 @@ test_that "casts, pictures and screens of equal sessions are equal bytes" '
     good play --instant 1.v3; out_has 2026
     ! grep -q " id=\|font-face\|=\"[0-9]*\.[0-9]" 1.svg'
 
+test_that "a session leaves the cast and the bundle it was told to leave" '
+    need bash
+    for n in 1 2; do
+        good open r --record $n.cast --record $n -- bash --norc -i
+        good send r --mark step "sleep 3; date<Enter>"; good expect r 2026
+        [ ! -e $n.cast ]; good close r # bash is hung up on
+        run "$VITRO" tape verify --complete $n; status_is 0
+    done
+    same 1.cast 2.cast
+    head -n 1 1.cast | jq -e ".version == 3" >/dev/null; grep -q "\"m\", \"step\"" 1.cast; good play --instant 1.cast; out_has 2026
+    run "$VITRO" tape show 1; out_has clock_advance
+    good open r --v2 --record v2.cast -- sh -c "echo hi"; good expect r --exit 0; good close r
+    head -n 1 v2.cast | jq -e ".version == 2" >/dev/null'
+
+test_that "a recording that cannot be left is told" '
+    good open r --record none/x.cast -- cat; term close r; status_is 2; err_has "none/x.cast"
+    good list; out_is ""
+    good open r --record deaf -- sh -c "trap \"\" HUP; echo up; while :; do read x; done"; good expect r up
+    term close r; status_is 2; err_has "did not end when its terminal was hung up"; err_has "hint: let the program end"
+    run "$VITRO" tape verify --complete deaf; status_is 1
+    term open r --record a.cast --record b.cast -- cat; status_is 2; err_has "there is one cast already"
+    term open r --plain --record a -- cat; status_is 2; err_has "not --plain"'
+
 test_that "a picture is drawn as PNG where rsvg-convert is, and refused by name elsewhere" '
     good open a -- sh -c "printf \"\033[1;31mred\033[0m\"; read x"
     term svg a --png; status_is 2; err_has "needs --output"
