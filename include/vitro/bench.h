@@ -121,6 +121,7 @@ static inline vitro_bench *vitro_bench_take(vitro_bench **bench)
 /* ---- what it has: NULL for an axis that is real */
 VITRO_API vitro_bench *vitro_bench_current(void); /* of this thread; NULL: none */
 VITRO_API struct vitro_clock *vitro_bench_clock(vitro_bench *bench);
+/* With all that libc wrote up to now. */
 VITRO_API struct vitro_overlay *vitro_bench_overlay(vitro_bench *bench);
 VITRO_API vitro_cassette *vitro_bench_cassette(vitro_bench *bench);
 VITRO_API const char *vitro_bench_cassette_path(vitro_bench *bench);

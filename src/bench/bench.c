@@ -3,6 +3,7 @@
  * bench is in force for its thread from one instruction to the next. */
 #include "bench/bench.h"
 #include "clock/clock.h"
+#include "interpose/files.h"
 #include "interpose/timers.h"
 #include <assert.h>
 #include <errno.h>
@@ -141,7 +142,12 @@ struct vitro_clock *vitro_bench_clock(vitro_bench *bench)
 
 struct vitro_overlay *vitro_bench_overlay(vitro_bench *bench)
 {
-    return bench ? bench->overlay : NULL;
+    if (!bench || !bench->overlay)
+        return NULL;
+    (void)pthread_mutex_lock(&bench->world.lock);
+    (void)files_sync(bench->world.files);
+    (void)pthread_mutex_unlock(&bench->world.lock);
+    return bench->overlay;
 }
 
 vitro_cassette *vitro_bench_cassette(vitro_bench *bench)

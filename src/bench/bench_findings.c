@@ -2,6 +2,7 @@
 /* What a bench found, in the order: files, programs, tape, leaks. */
 #include "base/when.h"
 #include "bench/bench.h"
+#include "interpose/files.h"
 #include "vitro/tape.h"
 #include <errno.h>
 #include <string.h>
@@ -17,7 +18,11 @@ static int find_diff(struct vitro_bench *bench, struct vitro_bench_findings *ret
         ret->diff = mem_dup("");
         return 0;
     }
-    int r = vitro_overlay_diff(bench->overlay, &ret->diff, &ret->diff_length);
+    (void)pthread_mutex_lock(&bench->world.lock);
+    int r = files_sync(bench->world.files);
+    if (r == 0)
+        r = vitro_overlay_diff(bench->overlay, &ret->diff, &ret->diff_length);
+    (void)pthread_mutex_unlock(&bench->world.lock);
     if (r == 0)
         return 0;
     ret->diff = mem_dup("");

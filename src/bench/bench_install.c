@@ -3,6 +3,7 @@
 #include "proc/recording.h"
 #include "base/when.h"
 #include "bench/bench.h"
+#include "interpose/files.h"
 #include "interpose/net_rules.h"
 #include "interpose/timers.h"
 #include <errno.h>
@@ -105,7 +106,13 @@ static int install_fs(struct vitro_bench *bench, const struct vitro_bench_option
 {
     int r = options->fs ? vitro_overlay_open(options->fs, &bench->overlay) : 0;
 
-    return r < 0 ? err_set(err, r, "bench fs: worktree '%s': %s", options->fs, strerror(-r)) : 0;
+    if (r < 0)
+        return err_set(err, r, "bench fs: worktree '%s': %s", options->fs, strerror(-r));
+    if (bench->overlay) {
+        bench->world.files = mem_alloc(sizeof *bench->world.files);
+        files_init(bench->world.files, bench->overlay);
+    }
+    return 0;
 }
 
 static int install_net(struct vitro_bench *bench, const struct vitro_bench_options *options,
@@ -183,6 +190,9 @@ void bench_free(struct vitro_world *world)
     strings_free(bench->tape_argv);
     net_rules_free(world->net);
     buf_done(&world->denied);
+    if (world->files)
+        files_done(world->files);
+    free(world->files);
     (void)vitro_overlay_free(bench->overlay);
     vitro_cassette_discard(bench->cassette);
     free(bench->cassette_path);

@@ -10,6 +10,7 @@
 static const struct interpose_calls calls = {
 #include "interpose/calls.def"
     .syscall = call_syscall,
+    .openat = call_openat,
 };
 #undef CALL
 #undef CALL0

@@ -18,6 +18,7 @@
 #undef CALL0
 #undef LEAK
 #undef LEAK0
+int call_openat(const void *caller, int dirfd, const char *path, int flags, mode_t mode);
 long call_syscall(const void *caller, long number, const long arguments[6]);
 
 bool is_library(const void *caller); /* an address in the library's own code */
@@ -36,6 +37,8 @@ void inside_end(struct lane *lane);
 
 /* Something real was seen. `capability` is a literal. Takes no lock and allocates nothing. */
 void leak_here(const char *capability, const void *caller);
+
+void file_closed(struct lane *lane, int fd); /* a directory may have been opened as that */
 
 /* ---- time */
 #define MONOTONIC_OFFSET_NS INT64_C(1000000000000) /* as if the machine had run a while */

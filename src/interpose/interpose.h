@@ -29,6 +29,7 @@
 struct interpose_real {
 #include "interpose/calls.def"
     long (*syscall)(long number, ...);
+    int (*openat)(int dirfd, const char *path, int flags, ...);
 };
 #undef CALL
 #undef CALL0
@@ -39,6 +40,7 @@ struct interpose_real {
 struct interpose_calls {
 #include "interpose/calls.def"
     long (*syscall)(const void *caller, long number, const long arguments[6]);
+    int (*openat)(const void *caller, int dirfd, const char *path, int flags, mode_t mode);
 };
 #undef CALL
 #undef CALL0

@@ -292,6 +292,8 @@ int call_close(const void *caller, int fd)
         timer_end(timer);
         inside_end(lane);
     }
+    if (lane)
+        file_closed(lane, fd);
     return REAL.close(fd);
 }
 

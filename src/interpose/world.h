@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct net_rules;
+struct files;
 struct tape_notes;
 struct vitro_frame;
 
@@ -39,6 +40,8 @@ struct vitro_world {
     struct net_rules *net; /* owned; NULL: real */
     struct buf denied;     /* what it refused, a line each, the same only once */
     uint64_t denied_count;
+
+    struct files *files; /* owned; NULL: real */
 
     struct tape_notes *tape; /* borrowed from the bench; NULL: no tape */
 

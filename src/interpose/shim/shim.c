@@ -2,13 +2,11 @@
 /* The functions of calls.def, before libc's. While nothing is in force: one branch, and on to the
  * real one. Real functions are looked up when first called and, all of them, before main; not in a
  * signal handler, if it can be helped, since the loader's locks are taken. */
-#include "interpose/interpose.h"
+#include "interpose/shim/shim.h"
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-#define EXPORT __attribute__((visibility("default")))
 
 extern struct interposer shim __attribute__((alias("vitro_interposer"), visibility("hidden")));
 
@@ -46,7 +44,7 @@ static long missing(void)
     }                                                                                              \
     EXPORT result name parameters                                                                  \
     {                                                                                              \
-        if (__builtin_expect(__atomic_load_n(&shim.active, __ATOMIC_RELAXED) != 0, 0))             \
+        if (SHIM_ASKS)             \
             return shim.calls->name(__builtin_return_address(0), UNWRAP arguments);                \
         return shim.real.name arguments;                                                           \
     }
@@ -58,7 +56,7 @@ static long missing(void)
     }                                                                                              \
     EXPORT result name(void)                                                                       \
     {                                                                                              \
-        if (__builtin_expect(__atomic_load_n(&shim.active, __ATOMIC_RELAXED) != 0, 0))             \
+        if (SHIM_ASKS)             \
             return shim.calls->name(__builtin_return_address(0));                                  \
         return shim.real.name();                                                                   \
     }
@@ -91,9 +89,14 @@ EXPORT long syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         a[i] = va_arg(list, long);
     va_end(list);
-    if (__builtin_expect(__atomic_load_n(&shim.active, __ATOMIC_RELAXED) != 0, 0))
+    if (SHIM_ASKS)
         return shim.calls->syscall(__builtin_return_address(0), number, a);
     return shim.real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+void shim_resolve_openat(void)
+{
+    RESOLVE(openat);
 }
 
 /* What the compiler's checks make of some of them. */
@@ -147,6 +150,7 @@ EXPORT struct interposer vitro_interposer = {
 #define CALL0(result, name)                       .real.name = first_##name,
 #include "interpose/calls.def"
     .real.syscall = first_syscall,
+    .real.openat = shim_first_openat,
 #undef CALL
 #undef CALL0
 };
@@ -157,4 +161,5 @@ __attribute__((constructor(101))) static void resolve_all(void)
 #define CALL0(result, name)                       RESOLVE(name);
 #include "interpose/calls.def"
     RESOLVE(syscall);
+    RESOLVE(openat);
 }
