@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 #include "clock/clock.h"
 #include "interpose/files.h"
+#include "interpose/programs.h"
 #include "interpose/timers.h"
 #include <assert.h>
 #include <errno.h>
@@ -94,6 +95,8 @@ static size_t abandon(struct vitro_bench *bench)
 {
     size_t threads = world_abandon(&bench->world);
 
+    if (bench->world.programs)
+        programs_close(bench->world.programs);
     if (bench->owns_clock) {
         timers_forget(bench->clock);
         vitro_clock_stop(bench->clock);

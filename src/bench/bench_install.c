@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 #include "interpose/files.h"
 #include "interpose/net_rules.h"
+#include "interpose/programs.h"
 #include "interpose/timers.h"
 #include <errno.h>
 #include <string.h>
@@ -98,7 +99,11 @@ static int install_proc(struct vitro_bench *bench, const struct vitro_bench_opti
                                          .mode = options->proc_record ? "refresh" : "none",
                                          .worktree = options->fs},
         &why);
-    return bench->cassette ? 0 : err_set(err, why.code, "bench subprocess: %.900s", why.text);
+    if (!bench->cassette)
+        return err_set(err, why.code, "bench subprocess: %.900s", why.text);
+    bench->world.programs = mem_alloc(sizeof *bench->world.programs);
+    programs_init(bench->world.programs, bench->cassette);
+    return 0;
 }
 
 static int install_fs(struct vitro_bench *bench, const struct vitro_bench_options *options,
@@ -194,6 +199,7 @@ void bench_free(struct vitro_world *world)
         files_done(world->files);
     free(world->files);
     (void)vitro_overlay_free(bench->overlay);
+    free(world->programs);
     vitro_cassette_discard(bench->cassette);
     free(bench->cassette_path);
     if (bench->owns_clock) {

@@ -48,8 +48,8 @@ DIR *call_opendir(const void *caller, const char *path)
     struct vitro_overlay_entry *entries = NULL;
     size_t count = 0;
     int r = vitro_overlay_read_dir(call.world->files->overlay, call.path, &entries, &count);
-    int fd = r < 0 ? r
-                   : files_open(call.world->files, call.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    int fd =
+        r < 0 ? r : files_open(call.world->files, call.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (file_end(&call, fd) < 0) {
         vitro_overlay_entries_free(entries, count);
         return NULL;
@@ -71,11 +71,11 @@ struct dirent *call_readdir(const void *caller, DIR *handle)
     if (dir->at >= dir->count + 2)
         return NULL;
     const char *name = dir->at < 2 ? dots[dir->at] : dir->entries[dir->at - 2].name;
-    dir->entry = (struct dirent){.d_ino = 1 + dir->at,
-                                 .d_off = (off_t)dir->at + 1,
-                                 .d_reclen = sizeof dir->entry,
-                                 .d_type = dir->at < 2 ? DT_DIR
-                                                       : types[dir->entries[dir->at - 2].type]};
+    dir->entry =
+        (struct dirent){.d_ino = 1 + dir->at,
+                        .d_off = (off_t)dir->at + 1,
+                        .d_reclen = sizeof dir->entry,
+                        .d_type = dir->at < 2 ? DT_DIR : types[dir->entries[dir->at - 2].type]};
     (void)strncpy(dir->entry.d_name, name, sizeof dir->entry.d_name - 1);
     dir->at++;
     return &dir->entry;

@@ -408,7 +408,9 @@ int files_access(struct files *files, const char *path, int mode)
     int r = files_stat(files, path, true, &st);
 
     if (r < 0 || mode == F_OK || geteuid() == 0)
-        return r < 0 ? r : mode & X_OK && !S_ISDIR(st.st_mode) && !(st.st_mode & 0111) ? -EACCES : 0;
+        return r < 0                                                         ? r
+               : mode & X_OK && !S_ISDIR(st.st_mode) && !(st.st_mode & 0111) ? -EACCES
+                                                                             : 0;
     mode_t has = st.st_uid == geteuid()   ? st.st_mode >> 6
                  : st.st_gid == getegid() ? st.st_mode >> 3
                                           : st.st_mode;

@@ -2,10 +2,10 @@
 /* files: a worktree that libc changes in memory.
  *
  * The overlay (vitro/overlay.h) holds the tree. A file that is opened for writing, or that the
- * overlay holds already, is a memfd, and every open of it is one of that memfd: so reading, writing,
- * mapping, locking and truncating are the kernel's, and two who have it open see each other. When
- * the overlay itself is asked for contents, files_sync brings them over. A file that nobody changed
- * is opened where it is.
+ * overlay holds already, is a memfd, and every open of it is one of that memfd: so reading,
+ * writing, mapping, locking and truncating are the kernel's, and two who have it open see each
+ * other. When the overlay itself is asked for contents, files_sync brings them over. A file that
+ * nobody changed is opened where it is.
  *
  * Paths are absolute texts below the worktree, from files_path. Results are those of the system
  * call, or -errno. One thread at a time: whoever has the world's lock. */

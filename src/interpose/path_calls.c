@@ -176,7 +176,7 @@ int call_renameat2(const void *caller, int from_dir, const char *from, int to_di
         return file_end(&call, -EXDEV);
     }
     int r = files_path(FILES, to_dir, to, &there);
-    r = r == 0                       ? -EXDEV
+    r = r == 0                      ? -EXDEV
         : flags & ~RENAME_NOREPLACE ? -EINVAL
                                     : files_rename(FILES, call.path, there, flags == 0);
     free(there);

@@ -81,6 +81,52 @@ int call_accept4(const void *caller, int fd, __SOCKADDR_ARG from, socklen_t *res
     AFTER_INPUT(fd, 0, REAL.accept4(fd, from, length, flags));
 }
 
+/* ---- streams: libc reads for itself, so the thread waits before it does. What is in the stream's
+ * buffer is there already. More than one read in one call may still hold up the clock. */
+
+static void await_stream(const void *caller, FILE *file)
+{
+    if (file && lane_here(caller) && file->_IO_read_ptr >= file->_IO_read_end && fileno(file) >= 0)
+        (void)await_input(caller, fileno(file), 0);
+}
+
+char *call_fgets(const void *caller, char *restrict ret, int size, FILE *restrict file)
+{
+    await_stream(caller, file);
+    return REAL.fgets(ret, size, file);
+}
+
+size_t call_fread(const void *caller, void *restrict ret, size_t size, size_t count,
+                  FILE *restrict file)
+{
+    await_stream(caller, file);
+    return REAL.fread(ret, size, count, file);
+}
+
+int call_fgetc(const void *caller, FILE *file)
+{
+    await_stream(caller, file);
+    return REAL.fgetc(file);
+}
+
+int call_getc(const void *caller, FILE *file)
+{
+    return call_fgetc(caller, file);
+}
+
+ssize_t call_getdelim(const void *caller, char **restrict line, size_t *restrict size, int end,
+                      FILE *restrict file)
+{
+    await_stream(caller, file);
+    return REAL.getdelim(line, size, end, file);
+}
+
+ssize_t call_getline(const void *caller, char **restrict line, size_t *restrict size,
+                     FILE *restrict file)
+{
+    return call_getdelim(caller, line, size, '\n', file);
+}
+
 /* ---- children: real processes in real time; the clock does not wait for them */
 
 static struct lane *aside(const void *caller, int options)

@@ -284,14 +284,11 @@ size_t world_abandon(struct vitro_world *world)
 }
 
 /* The child has this thread alone, and its clock must know. */
-pid_t call_fork(const void *caller)
+pid_t fork_with_clock(void)
 {
-    struct lane *lane = lane_here(caller);
-    struct paused *paused = lane && lane_clock(lane) ? paused_of(lane_clock(lane)) : NULL;
+    struct vitro_clock *clock = lane_clock(lane_self());
+    struct paused *paused = clock ? paused_of(clock) : NULL;
 
-    if (!lane)
-        return REAL.fork();
-    inside_begin(lane);
     (void)pthread_mutex_lock(&lock);
     if (paused)
         paused_fork_begin(paused);
@@ -304,7 +301,6 @@ pid_t call_fork(const void *caller)
         park_after_fork();
         first = NULL;
     }
-    inside_end(lane);
     errno = code;
     return pid;
 }

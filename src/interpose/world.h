@@ -10,6 +10,7 @@
 
 struct net_rules;
 struct files;
+struct programs;
 struct tape_notes;
 struct vitro_frame;
 
@@ -41,7 +42,8 @@ struct vitro_world {
     struct buf denied;     /* what it refused, a line each, the same only once */
     uint64_t denied_count;
 
-    struct files *files; /* owned; NULL: real */
+    struct files *files;       /* owned; NULL: real */
+    struct programs *programs; /* the same */
 
     struct tape_notes *tape; /* borrowed from the bench; NULL: no tape */
 

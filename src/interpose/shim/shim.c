@@ -44,7 +44,7 @@ static long missing(void)
     }                                                                                              \
     EXPORT result name parameters                                                                  \
     {                                                                                              \
-        if (SHIM_ASKS)             \
+        if (SHIM_ASKS)                                                                             \
             return shim.calls->name(__builtin_return_address(0), UNWRAP arguments);                \
         return shim.real.name arguments;                                                           \
     }
@@ -56,7 +56,7 @@ static long missing(void)
     }                                                                                              \
     EXPORT result name(void)                                                                       \
     {                                                                                              \
-        if (SHIM_ASKS)             \
+        if (SHIM_ASKS)                                                                             \
             return shim.calls->name(__builtin_return_address(0));                                  \
         return shim.real.name();                                                                   \
     }
@@ -92,6 +92,12 @@ EXPORT long syscall(long number, ...)
     if (SHIM_ASKS)
         return shim.calls->syscall(__builtin_return_address(0), number, a);
     return shim.real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+EXPORT ssize_t __getdelim(char **line, size_t *size, int end, FILE *file);
+EXPORT ssize_t __getdelim(char **line, size_t *size, int end, FILE *file)
+{
+    return getdelim(line, size, end, file);
 }
 
 void shim_resolve_openat(void)

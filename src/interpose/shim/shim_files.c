@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NEEDS_MODE(flags) ((flags) & O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE)
+#define NEEDS_MODE(flags) ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE)
 #define OPENAT(dirfd, path, flags)                                                                 \
     do {                                                                                           \
         mode_t mode_ = 0;                                                                          \
