@@ -74,7 +74,7 @@ static int check_line(const struct vt_line *line, unsigned where,
                       const struct script_options *options, struct err *err)
 {
     CLEANUP(arena_done) struct arena arena = {0};
-    struct words w = {.line = line, .arena = &arena, .err = err};
+    struct words w = {.line = line, .arena = &arena, .options = options, .err = err};
 
     if (line->row)
         return words_wrong(&w, "a row of a table belongs below 'examples'");

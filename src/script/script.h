@@ -25,6 +25,8 @@ struct script_axes {
     int (*read)(const char *const *names, const char *const *values, size_t count,
                 struct box_options *ret, struct err *err);
     void (*done)(struct box_options *options);
+    /* Whether one of them may have this value; the words have no dashes. NULL: nobody knows. */
+    int (*check)(const char *name, const char *value, struct err *err);
 };
 
 struct script_options {
@@ -88,8 +90,9 @@ struct script_set { /* everything that was loaded */
 int script_load(const char *const *paths, const struct script_options *options,
                 struct script_set *ret, struct err *err);
 void script_set_done(struct script_set *set);
-/* Files NAME.screen that no scenario beside them names, one line each; only of directories whose
- * scenarios were all loaded. */
+/* Goldens that no scenario names, one line each: screens (.screen, .svg, .ansi, and .json that is
+ * one), cassettes (.tape), and FILE.actual of those; only in directories whose scenarios were all
+ * loaded. */
 void script_unused_goldens(const struct script_set *set, struct buf *ret);
 
 /* Called once a case in the order of the set, in the caller's process. */

@@ -330,12 +330,13 @@ int verb_eof(struct play *play, struct words *w)
 
 int verb_resize(struct play *play, struct words *w)
 {
+    const struct vt_token *token = words_next(w);
     unsigned cols, rows;
     const char *text;
     char more;
     int r = words_text(w, "a size, as 100x30", &text);
 
-    if (r < 0)
+    if (r < 0 || words_is_open(w, token))
         return r;
     if (sscanf(text, "%ux%u%c", &cols, &rows, &more) != 2 || !cols || !rows || cols > 1000 ||
         rows > 1000) {
@@ -347,10 +348,11 @@ int verb_resize(struct play *play, struct words *w)
 
 int verb_signal(struct play *play, struct words *w)
 {
+    const struct vt_token *token = words_next(w);
     const char *name;
     int r = words_text(w, "the name of a signal, as TERM", &name), number = 0;
 
-    if (r < 0)
+    if (r < 0 || words_is_open(w, token))
         return r;
     for (int i = 1; i < 32; i++)
         if (text_equal(sigabbrev_np(i), name + (text_starts(name, "SIG") ? 3 : 0)))
@@ -388,11 +390,12 @@ int verb_advance(struct play *play, struct words *w)
 
 static int read_place(struct words *w, unsigned *row, unsigned *col)
 {
+    const struct vt_token *token = words_next(w);
     const char *text;
     char more;
     int r = words_text(w, "a place, as 3,10", &text);
 
-    if (r < 0)
+    if (r < 0 || words_is_open(w, token))
         return r;
     if (sscanf(text, "%u,%u%c", row, col, &more) == 2 && *row && *col)
         return 0;

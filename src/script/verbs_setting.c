@@ -30,6 +30,26 @@ static void set_axis(struct play *play, const char *name, const char *value)
     axis->value = mem_dup(value);
 }
 
+/* Before anything runs: a value that is wrong whatever comes is named with its place. */
+static int check_axis(struct words *w, const char *name, const char *value)
+{
+    const struct script_axes *axes = &w->options->axes;
+    struct err err = {0};
+
+    if (!axes->check) /* nobody who knows */
+        return 0;
+    if (value && !axes->has_value(name)) {
+        w->at--;
+        return words_wrong(w, "'%s' has no value", name);
+    }
+    if (!value && axes->has_value(name))
+        return words_wrong(w, "'%s' needs a value", name);
+    if (axes->check(name, value, &err) == 0)
+        return 0;
+    w->at -= value != NULL;
+    return words_wrong(w, "%s", err.text);
+}
+
 int verb_axis(struct play *play, struct words *w)
 {
     const char *name = vt_keyword(words_next(w)), *value = NULL;
@@ -39,15 +59,14 @@ int verb_axis(struct play *play, struct words *w)
     const struct vt_token *token = words_next(w);
     if (token && (r = words_text(w, "a value", &value)) < 0)
         return r;
-    if (play) {
-        set_axis(play, name, value);
-        if (strcmp(name, "clock") == 0)
-            play->now_ns = INT64_MIN;
-    }
+    if (!play)
+        return token && words_is_open(w, token) ? 0 : check_axis(w, name, value);
+    set_axis(play, name, value);
+    if (strcmp(name, "clock") == 0)
+        play->now_ns = INT64_MIN;
     return 0;
 }
 
-/* Axes of one line, while checking: a wrong value is found before anything runs. */
 int verb_plain(struct play *play, struct words *w)
 {
     (void)w;
@@ -66,12 +85,13 @@ int verb_boxed(struct play *play, struct words *w)
 
 int verb_size(struct play *play, struct words *w)
 {
+    const struct vt_token *token = words_next(w);
     unsigned cols, rows;
     const char *text;
     char more;
     int r = words_text(w, "a size, as 80x24", &text);
 
-    if (r < 0)
+    if (r < 0 || words_is_open(w, token))
         return r;
     if (sscanf(text, "%ux%u%c", &cols, &rows, &more) != 2 || !cols || !rows || cols > 1000 ||
         rows > 1000) {

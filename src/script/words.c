@@ -17,6 +17,14 @@ bool words_checking(const struct words *w)
     return !w->play;
 }
 
+bool words_is_open(const struct words *w, const struct vt_token *token)
+{
+    for (size_t i = 0; words_checking(w) && i < token->part_count; i++)
+        if (token->parts[i].variable)
+            return true;
+    return false;
+}
+
 bool words_take(struct words *w, const char *keyword)
 {
     const struct vt_token *token = words_next(w);
@@ -141,14 +149,6 @@ int words_pattern(struct words *w, const char *what, struct words_pattern *ret)
     return 0;
 }
 
-static bool has_variable(const struct vt_token *token)
-{
-    for (size_t i = 0; i < token->part_count; i++)
-        if (token->parts[i].variable)
-            return true;
-    return false;
-}
-
 int words_number(struct words *w, const char *what, uint64_t max, uint64_t *ret)
 {
     const struct vt_token *token = words_next(w);
@@ -156,7 +156,7 @@ int words_number(struct words *w, const char *what, uint64_t max, uint64_t *ret)
     int r = words_text(w, what, &text);
 
     *ret = 0;
-    if (r < 0 || (words_checking(w) && has_variable(token)))
+    if (r < 0 || words_is_open(w, token))
         return r;
     if (text_to_u64(text, ret) && *ret <= max)
         return 0;
@@ -172,8 +172,7 @@ int words_duration(struct words *w, const char *what, uint64_t *ret_ns)
     int r = words_text(w, what, &text);
 
     *ret_ns = 0;
-    if (r < 0 || (words_checking(w) && has_variable(token)) ||
-        when_parse_duration(text, ret_ns, NULL) == 0)
+    if (r < 0 || words_is_open(w, token) || when_parse_duration(text, ret_ns, NULL) == 0)
         return r;
     w->at--;
     return words_wrong(w, "expected %s, as 90s, 1h30m or 250ms, found %s", what, token->source);

@@ -7,12 +7,14 @@
 #include <stdint.h>
 
 struct play;
+struct script_options;
 
 struct words {
     const struct vt_line *line;
     size_t at;
-    const struct play *play; /* NULL while checking */
-    struct arena *arena;     /* what is read lives there */
+    const struct play *play;              /* NULL while checking */
+    const struct script_options *options; /* while checking */
+    struct arena *arena;                  /* what is read lives there */
     struct err *err;
 };
 
@@ -25,6 +27,8 @@ struct words_pattern {
 const struct vt_token *words_next(const struct words *w); /* NULL at the end */
 bool words_take(struct words *w, const char *keyword);    /* if it is the next */
 bool words_checking(const struct words *w);
+/* While checking, a word with variables has no value yet. */
+bool words_is_open(const struct words *w, const struct vt_token *token);
 /* "path:line:column: text", at the next word or at the end of the line. */
 int words_wrong(const struct words *w, const char *format, ...) PRINTF_LIKE(2, 3);
 int words_end(struct words *w); /* -EINVAL when there is more */

@@ -291,7 +291,7 @@ VT
     run env CI=1 "$VITRO" test --update a.vt; status_is 2; err_has "CI"
     run "$VITRO" test --update a.vt; status_is 0; grep -qx hello a.screen
     run "$VITRO" test a.vt; status_is 0
-    : >old.screen; run "$VITRO" test .; err_has "no scenario compares with '"'./old.screen'"'"; err_lacks a.screen
+    : >old.screen; run "$VITRO" test .; err_has "no scenario uses '"'./old.screen'"'"; err_lacks a.screen
     echo "exec true" >b.vt; run "$VITRO" test b.vt; err_lacks old.screen; rm b.vt
     sed -i "s/echo hello/echo hellO/; s/see \"hello\"/see \"hell\"/" a.vt
     run "$VITRO" test a.vt; status_is 1; grep -qx hellO a.screen.actual'
@@ -318,9 +318,68 @@ for i in 0 1 2; do echo \$i; sleep 1; done
 VT
     run "$VITRO" test a.vt; cat "$RUN/out"; status_is 0'
 
-test_that "an axis with a wrong value fails in words" '
-    printf "clock noon\nexec true\n" >a.vt
-    run "$VITRO" test a.vt; status_is 1; out_has "'"'noon'"' is not a clock"'
+test_that "goldens of every kind that nobody uses are told, and what is in use is not" '
+    mkdir goldens
+    file a.vt <<VT
+examples
+  | name |
+  | one  |
+size 20x4
+shim fortune
+  replay \$DIR/calls.tape
+copy data.json to x.json
+exec sh -c "cat x.json"
+run echo hello
+  see "hello"
+  screen is \$name.screen
+  screen is picture.svg
+  screen is colour.ansi
+  screen is all.json
+  screen is goldens/a.screen
+VT
+    run "$VITRO" test a.vt # nothing is there yet
+    echo "{\"rows\": [], \"cols\": 3, \"cursor\": 1}" >data.json # used, and looks like one
+    mkdir real; printf "#!/bin/sh\necho told\n" >real/fortune; chmod +x real/fortune
+    printf "shim fortune\n  record calls.tape\nexec fortune\n" >rec.vt; PATH=$PWD/real:$PATH run "$VITRO" test rec.vt; status_is 0; rm rec.vt
+    sed -i "s/^exec sh.*/exec fortune/" a.vt; run "$VITRO" test --update a.vt; cat "$RUN/out"; status_is 0
+    run "$VITRO" test .; status_is 0; err_lacks "no scenario uses"
+    echo "{\"a\": 1}" >mine.json; : >mine.txt; : >goldens/mine.txt # other people have files, too
+    run "$VITRO" test .; err_lacks "no scenario uses"
+    cp picture.svg old.svg; cp colour.ansi old.ansi; cp all.json old.json; cp calls.tape old.tape; cp goldens/a.screen goldens/old.screen
+    : >old.svg.actual; : >one.screen.actual; cp one.screen two.words.screen
+    run "$VITRO" test .
+    for left in old.svg old.ansi old.json old.tape goldens/old.screen old.svg.actual; do err_has "./$left"; done
+    [ "$(grep -c "no scenario uses" "$RUN/err")" = 6 ] || fail "$(cat "$RUN/err")"'
+
+test_that "an axis with a wrong value is found before anything plays, with its place and the right form" '
+    check() { # check LINE COLUMN WORDS...
+        printf "exec touch $PWD/played\n%s\nexec true\n" "$1" >a.vt
+        run "$VITRO" test a.vt; status_is 2; err_has "a.vt:2:$2: "; shift 2
+        for words; do err_has "$words"; done
+        [ ! -e played ]
+    }
+    check "clock noon" 7 "'"'noon'"' is not a clock" "hint: write real, 2026-01-31T12:00:00Z"
+    check "clock 2026-13-01" 7 "2026-13-01" "hint: write real"
+    check "clock" 6 "needs a value"
+    check "net maybe" 5 "net '"'maybe'"' is not known" "hint: write net deny or net real"
+    check "fs readonly" 4 "fs '"'readonly'"' is not known" "hint: write fs overlay, fs ro or fs real"
+    check "allow leek" 7 "allow '"'leek'"' is not known" "hint: write allow leak"
+    check "seed many" 6 "seed '"'many'"' is not a number from 1"
+    check "seed 0" 6 "seed '"'0'"' is not a number"
+    check "max-time 5" 10 "'"'5'"' is not a duration" "a number and a unit"
+    check "size-limit lots" 12 "'"'lots'"' is not a size" "512k, 64m, 2g"
+    check "on-miss explode" 9 "on-miss '"'explode'"' is not known" "hint: write on-miss fail"
+    check "match argv,colour" 7 "colour"
+    check "trace-reads yes" 13 "has no value"
+    check "size 80" 6 "expected a size, as 80x24, found 80"
+    check "quota lots" 7 "a number up to"
+    printf "run cat\n  resize big\n" >b.vt; run "$VITRO" test b.vt; status_is 2; err_has "b.vt:2:10: expected a size, as 100x30, found big"
+    printf "run cat\n  signal HUPP\n" >b.vt; run "$VITRO" test b.vt; status_is 2; err_has "b.vt:2:10: '"'HUPP'"' is not a signal"'
+
+test_that "a value that is a variable is looked at when it has one" '
+    printf "examples\n  | when       | size  | signal |\n  | 2020-01-01 | 90x30 | TERM   |\nclock \$when\nsize \$size\nrun sh -c \"date +%%Y; stty size; read x\"\n  see 2020\n  see \"30 90\"\n  resize \$size\n  signal \$signal\n  exits signal TERM\n" >a.vt
+    run "$VITRO" test a.vt; cat "$RUN/out" "$RUN/err"; status_is 0
+    sed "s/2020-01-01/someday/" a.vt >b.vt; run "$VITRO" test b.vt; status_is 1; out_has "'"'someday'"' is not a clock"'
 
 test_that "every word of vitro run is a word of scenarios" '
     "$VITRO" test --words >words
