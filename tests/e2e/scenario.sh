@@ -407,4 +407,12 @@ test_that "the message of a broken program is one a newcomer understands" '
     sed "s|deck mouse on|deck @mouse on|; /^sabotage/,/^$/d" "$TOP/tests/vt/deck_tmux.vt" >deck.vt
     run "$VITRO" test deck.vt; status_is 1
     out_has "output is \"on\""; out_has "the output of tmux is not \"on\""; out_has "tmux -L deck set-option -t deck @mouse on"'
+# What a scenario of ours says about the command is worth something when another command does not pass.
+test_that "the scenarios of tests/vt fail with a command that says nothing and always ends well" '
+    mkdir -p fake/examples fake/tests/examples
+    for name in vitro examples/tape_write tests/examples/suite_test; do printf "#!/bin/sh\nexit 0\n" >fake/$name; chmod +x fake/$name; done
+    cd "$TOP/tests/vt"
+    PATH=$OLDPWD/fake:$PATH run "$VITRO" test --set GUESTS="$GUESTS" --set BUILD="$OLDPWD/fake" --set BOUNDED= \
+        run.vt tape.vt tape_bad.vt sched.vt box_files.vt proc_bad.vt
+    status_is 1; out_has "0 passed"; out_lacks "ok   "'
 tap_done
