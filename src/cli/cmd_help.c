@@ -27,6 +27,7 @@ static const char formats[] =
     "               (man 5 vitro-tape, docs/formats/tape.md)\n"
     "  bundle       a directory with tape, store and manifest.json of one recorded run\n"
     "  annotations  PATH.annotations.jsonl beside a tape\n"
+    "  harness      NAME.harness.json beside a program (docs/formats/harness.md)\n"
     "  time         2026-01-31T12:00:00Z, 2026-01-31, @1769860800 (seconds), 1769860800000 (ms)\n"
     "  duration     a number and a unit: 10ns 250us 5ms 90s 10m 1h30m 7d 2w\n";
 

@@ -40,6 +40,7 @@ struct conform_fixture {
     char *program;   /* file name: "greet.sh"; NULL: there is none */
     char *other;     /* a second program of the same stem, or a file that is no program; or NULL */
     bool is_twice;   /* `other` is a program */
+    char *misspelt;  /* a file beside it that is nearly called as a sidecar; or NULL */
     unsigned has;    /* 1u << enum conform_sidecar */
 };
 struct conform_set {

@@ -37,6 +37,7 @@ static void fixture_done(struct conform_fixture *fixture)
     free(fixture->stem);
     free(fixture->program);
     free(fixture->other);
+    free(fixture->misspelt);
 }
 
 void conform_set_done(struct conform_set *set)
@@ -106,11 +107,26 @@ static void take_program(struct looking *looking, const char *name)
     fixture->is_twice = true;
 }
 
-/* A file that would be the program of sidecars, if it could be run. */
+/* The sidecar that was meant by a suffix that is none; NULL: it is something else. */
+static const char *meant_by(const char *suffix)
+{
+    const char *known[CONFORM_SIDECARS];
+
+    for (size_t i = 0; i < CONFORM_SIDECARS; i++)
+        known[i] = conform_sidecars[i].suffix;
+    return strlen(suffix) > 4 ? text_closest(suffix, known, CONFORM_SIDECARS) : NULL;
+}
+
+/* A file that would be the program of sidecars, if it could be run; or a sidecar, if it were
+ * spelt like one. */
 static void take_file(struct looking *looking, const char *name)
 {
     for (size_t i = looking->first; i < looking->set->count; i++) {
         struct conform_fixture *fixture = &looking->set->fixtures[i];
+        size_t length = strlen(fixture->stem);
+        if (fixture->program && !fixture->misspelt && strncmp(fixture->stem, name, length) == 0 &&
+            name[length] == '.' && strcmp(fixture->program, name) != 0 && meant_by(name + length))
+            fixture->misspelt = mem_dup(name);
         if (!fixture->program && !fixture->other && strlen(fixture->stem) == stem_length(name) &&
             strncmp(fixture->stem, name, stem_length(name)) == 0)
             fixture->other = mem_dup(name);

@@ -49,6 +49,11 @@ static bool refuse(struct conform_run *run)
         if (fixture->other)
             conform_fail(run, "hint: '%s' cannot be executed: chmod +x", fixture->other);
     }
+    if (fixture->misspelt)
+        conform_fail(run,
+                     "'%s' is nearly the name of a sidecar, and none\nhint: vitro conform --list "
+                     "tells what is seen",
+                     fixture->misspelt);
     if (run->result.status == CONFORM_FAILED)
         return true;
     if (!fixture->has) {

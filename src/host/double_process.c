@@ -2,6 +2,7 @@
 /* Programs of null and mock hosts: a response, then the next step, then the spawner, then the
  * cassette. A program from a response or a step is a double that has printed and ended. */
 #include "base/text.h"
+#include "clock/clock.h"
 #include "host/double.h"
 #include <errno.h>
 #include <string.h>
@@ -96,13 +97,18 @@ static int from_cassette(struct host_double *d, const struct vitro_process_call 
 
     if (r < 0)
         return err_set(err, r, "%s", problem.text);
+    /* It took its time when it was recorded: so it does on the mock's clock, and not for real. */
+    bool real = clock_innermost(d->inner) == vitro_clock_real();
+    int64_t duration_ns =
+        result.played && !real && result.duration_ns <= INT64_MAX ? (int64_t)result.duration_ns : 0;
     r = spawner_start(own_spawner(d),
                       &(struct vitro_mock_config){.output = result.output,
                                                   .output_length = result.output_length,
                                                   .error_output = result.error_output,
                                                   .error_length = result.error_length,
                                                   .exit_code = result.signal ? 0 : result.exit_code,
-                                                  .signal = result.signal},
+                                                  .signal = result.signal,
+                                                  .exit_after_ns = duration_ns},
                       call, ret, err);
     vitro_process_result_done(&result);
     return r;

@@ -2,6 +2,7 @@
 #include "vitro/host.h"
 #include "lib/check.h"
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #define SECOND INT64_C(1000000000)
@@ -571,6 +572,99 @@ TEST(workers_share_a_mock_host_and_are_named_in_its_calls)
     check_captured(host, "done\ndone\ndone\ndone\ndone\ndone\ndone\ndone\n");
     vitro_host_free(host);
     vitro_clock_free(clock);
+}
+
+static void *alone(void *arg)
+{
+    CLEANUP(mem_free) char *variable = mem_format("WHO=%d", *(int *)arg);
+    uint64_t number = (uint64_t) * (int *)arg, drawn = 0;
+    const char *const env[] = {variable, NULL};
+    struct vitro_host *host = vitro_host_mock(
+        &(struct vitro_host_mock_options){
+            .clock_at_unix_ms = *(int *)arg, .env = env, .random_u64 = &number, .random_count = 1},
+        NULL);
+    bool good = true;
+
+    for (int i = 0; i < 1000; i++) {
+        const char *who = NULL;
+        good &= vitro_env_get(host->env, "WHO", &who, NULL) == 1 &&
+                strcmp(who, variable + 4) == 0 && vitro_clock_sleep(host->clock, SECOND) == 0;
+    }
+    good &= vitro_random_u64(host->random, &drawn, NULL) == 0 && drawn == number;
+    good &= vitro_clock_now(host->clock) == *(int *)arg * INT64_C(1000000) + 1000 * SECOND;
+    good &= vitro_host_call_count(host) == 2002;
+    vitro_host_free(host);
+    return good ? arg : NULL;
+}
+
+TEST(hosts_of_eight_threads_do_not_see_each_other)
+{
+    pthread_t threads[8];
+    int numbers[8];
+
+    for (int i = 0; i < 8; i++) {
+        numbers[i] = i + 1;
+        CHECK_INT(pthread_create(&threads[i], NULL, alone, &numbers[i]), 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        void *result;
+        CHECK_INT(pthread_join(threads[i], &result), 0);
+        CHECK_TRUE(result == &numbers[i]);
+    }
+}
+
+TEST(a_recorded_program_takes_its_time_on_the_clock_of_a_mock)
+{
+    static const char *const argv[] = {"make", "-j2", NULL};
+    struct vitro_host_error error = {0};
+    struct vitro_process_error problem = {0};
+    struct vitro_process_result result;
+    struct vitro_child_end end;
+    vitro_child *child = NULL;
+    const char *list = tmp_file("tools.json", "[{\"program\":\"make\",\"args\":[\"-j2\"],"
+                                              "\"stdout\":\"built\\n\",\"duration_ms\":90000},"
+                                              "{\"program\":\"make\",\"args\":[\"-j2\"],"
+                                              "\"exit_code\":2,\"duration_ms\":5000}]");
+    vitro_cassette *cassette = vitro_cassette_open(
+        &(struct vitro_cassette_options){.path = list, .mode = "none"}, &problem);
+
+    CHECK_OK(cassette ? 0 : -1, problem);
+    struct vitro_host *host =
+        vitro_host_mock(&(struct vitro_host_mock_options){.cassette = cassette}, &error);
+    const struct vitro_process_call call = {.argv = argv};
+    int64_t start_ns = vitro_clock_now(host->clock);
+    CHECK_OK(vitro_process_finish(host->process, &call, &result, &error), error);
+    CHECK_TEXT(result.output, "built\n");
+    CHECK_INT(result.duration_ns, 90 * SECOND);
+    CHECK_INT(vitro_clock_now(host->clock) - start_ns, 90 * SECOND);
+    vitro_process_result_done(&result);
+    CHECK_OK(vitro_process_spawn(host->process, &call, &child, &error), error);
+    CHECK_INT(vitro_child_wait(child, SECOND, &end, NULL), 0);
+    CHECK_INT(end.how, VITRO_CHILD_TIMED_OUT);
+    CHECK_INT(vitro_child_wait(child, VITRO_CHILD_FOREVER, &end, NULL), 0);
+    CHECK_INT(end.exit_code, 2);
+    CHECK_INT(vitro_clock_now(host->clock) - start_ns, 95 * SECOND);
+    vitro_child_free(child);
+    CHECK_INT(vitro_process_finish(host->process, &call, &result, &error), -ENODATA);
+    CHECK_HAS(error.text, "no recording answers");
+    vitro_host_free(host);
+    CHECK_INT(vitro_cassette_close(cassette, &problem), -ENODATA);
+}
+
+TEST(nothing_at_all_can_be_written_printed_and_drawn)
+{
+    struct vitro_host *host = vitro_host_mock(NULL, NULL);
+    char *text = NULL;
+    size_t length = 7;
+
+    CHECK_INT(vitro_fs_write(host->fs, "/a", NULL, 0, NULL), 0);
+    CHECK_INT(vitro_fs_append(host->fs, "/a", NULL, 0, NULL), 0);
+    CHECK_INT(vitro_fs_read(host->fs, "/a", &text, &length, NULL), 0);
+    CHECK_INT(length, 0);
+    free(text);
+    CHECK_INT(vitro_stdio_write(host->stdio, 1, NULL, 0, NULL), 0);
+    CHECK_INT(vitro_random_bytes(host->random, NULL, 0, NULL), 0);
+    vitro_host_free(host);
 }
 
 TEST(options_that_make_no_sense_are_refused_in_words)

@@ -152,6 +152,11 @@ test_that "sidecars without a program, two programs, and programs without sideca
     out_has "two programs: '"'b.py'"' and '"'b.sh'"'"
     out_has "ok 3 - c # SKIP nothing stands beside it"; out_has "0 passed, 2 failed, 1 skipped"'
 
+test_that "a file that is nearly called as a sidecar is told, others are not" '
+    script a.sh <<<"exit 1"; : >a.expeced; : >a.c; : >a.txt; : >a.md
+    run "$VITRO" conform .; status_is 1; out_has "'"'a.expeced'"' is nearly the name of a sidecar"
+    rm a.expeced; : >a.error; run "$VITRO" conform .; status_is 0'
+
 test_that "paths that are not there, and directories without fixtures, are named" '
     run "$VITRO" conform none; status_is 2; err_has "'"'none'"' is neither a directory nor a program"
     mkdir empty; run "$VITRO" conform empty; status_is 2; err_has "no fixture was found"
