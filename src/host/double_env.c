@@ -161,7 +161,7 @@ static int random_bytes(struct vitro_random *random, void *ret, size_t length,
 static int random_uuid(struct vitro_random *random, char ret[37], struct vitro_host_error *error)
 {
     struct host_double *d = DOUBLE_OF(random, random);
-    uint64_t numbers[2];
+    uint64_t numbers[2] = {0};
     struct ask ask;
     int r = double_begin(d, RANDOM_UUID, json_object(), &ask, host_err(error));
 

@@ -173,7 +173,7 @@ static int random_u64(struct vitro_random *random, uint64_t *ret, struct vitro_h
 
 static int random_uuid(struct vitro_random *random, char ret[37], struct vitro_host_error *error)
 {
-    unsigned char bytes[16];
+    unsigned char bytes[16] = {0};
     int r = random_bytes(random, bytes, sizeof bytes, error);
 
     if (r == 0)
