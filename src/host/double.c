@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The core of null and mock hosts: the table of methods, the way of a call, and what is asked of a
- * double afterwards. */
+/* The core of null and mock hosts: the table of methods, the way of a call, and their life. What is
+ * asked of a double afterwards is in double_calls.c. */
 #include "host/double.h"
-#include "base/base64.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "host/harness.h"
@@ -66,93 +65,6 @@ const char *vitro_host_methods(void)
 
     (void)pthread_once(&once, methods_write);
     return methods_text;
-}
-
-/* ---- bytes */
-
-json_t *double_bytes(const void *bytes, size_t length)
-{
-    if (text_is_utf8(bytes, length))
-        return json_stringn(length ? bytes : "", length);
-    CLEANUP(buf_done) struct buf coded = {0};
-    base64_add(&coded, bytes, length);
-    return json_pack("{s:s}", "base64", coded.data);
-}
-
-bool double_bytes_of(const json_t *value, char **ret, size_t *ret_length)
-{
-    const json_t *coded = json_is_object(value) && json_object_size(value) == 1
-                              ? json_object_get(value, "base64")
-                              : NULL;
-
-    if (json_is_string(value)) {
-        *ret_length = json_string_length(value);
-        *ret = mem_dupn(json_string_value(value), *ret_length);
-        return true;
-    }
-    CLEANUP(buf_done) struct buf bytes = {0};
-    if (!json_is_string(coded) ||
-        !base64_read(&bytes, json_string_value(coded), json_string_length(coded)))
-        return false;
-    *ret_length = bytes.length;
-    *ret = buf_take(&bytes);
-    return true;
-}
-
-/* ---- entries */
-
-static size_t entries_place(const struct host_entries *entries, const char *key, bool *ret_there)
-{
-    size_t low = 0, high = entries->count;
-
-    *ret_there = false;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(entries->items[middle].key, key);
-        if (order == 0) {
-            *ret_there = true;
-            return middle;
-        }
-        *(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
-    }
-    return low;
-}
-
-const struct host_entry *entries_find(const struct host_entries *entries, const char *key)
-{
-    bool there;
-    size_t place = entries_place(entries, key, &there);
-
-    return there ? &entries->items[place] : NULL;
-}
-
-void entries_put(struct host_double *d, struct host_entries *entries, const char *key,
-                 const void *bytes, size_t length, bool is_dir)
-{
-    bool there;
-    size_t place = entries_place(entries, key, &there);
-
-    if (!there) {
-        entries->items = mem_grow(entries->items, (entries->count + 1) * sizeof *entries->items);
-        memmove(&entries->items[place + 1], &entries->items[place],
-                (entries->count++ - place) * sizeof *entries->items);
-        entries->items[place].key = arena_dup(&d->arena, key, strlen(key));
-    }
-    struct host_entry *entry = &entries->items[place];
-    entry->bytes = arena_dup(&d->arena, length ? bytes : "", length);
-    entry->length = length;
-    entry->is_dir = is_dir;
-}
-
-bool entries_remove(struct host_entries *entries, const char *key)
-{
-    bool there;
-    size_t place = entries_place(entries, key, &there);
-
-    if (there)
-        memmove(&entries->items[place], &entries->items[place + 1],
-                (--entries->count - place) * sizeof *entries->items);
-    return there;
 }
 
 /* ---- the way of a call */
@@ -387,93 +299,4 @@ void double_free(struct vitro_host *host)
     arena_done(&d->arena);
     (void)pthread_mutex_destroy(&d->lock);
     free(d);
-}
-
-/* ---- what was called */
-
-static size_t count_notes(const struct vitro_host *host, bool denied_only)
-{
-    struct host_double *d = host_double(host);
-    size_t count = 0;
-
-    if (!d)
-        return 0;
-    (void)pthread_mutex_lock(&d->lock);
-    for (size_t i = 0; i < d->note_count; i++)
-        count += !denied_only || d->notes[i]->denied;
-    (void)pthread_mutex_unlock(&d->lock);
-    return count;
-}
-
-static int note_at(const struct vitro_host *host, size_t index, bool denied_only,
-                   struct vitro_host_call *ret)
-{
-    struct host_double *d = host_double(host);
-    int r = -ENOENT;
-
-    if (!d)
-        return r;
-    (void)pthread_mutex_lock(&d->lock);
-    for (size_t i = 0; r < 0 && i < d->note_count; i++) {
-        const struct host_note *note = d->notes[i];
-        if ((denied_only && !note->denied) || index--)
-            continue;
-        *ret = (struct vitro_host_call){.sub_handle = note->sub_handle,
-                                        .method = note->method,
-                                        .args = (const char *const *)note->args,
-                                        .arg_count = note->arg_count,
-                                        .worker = note->worker,
-                                        .result = note->result,
-                                        .denied = note->denied};
-        r = 0;
-    }
-    (void)pthread_mutex_unlock(&d->lock);
-    return r;
-}
-
-size_t vitro_host_call_count(const struct vitro_host *host)
-{
-    return count_notes(host, false);
-}
-
-int vitro_host_call_at(const struct vitro_host *host, size_t index, struct vitro_host_call *ret)
-{
-    return note_at(host, index, false, ret);
-}
-
-size_t vitro_host_deny_count(const struct vitro_host *host)
-{
-    return count_notes(host, true);
-}
-
-int vitro_host_deny_at(const struct vitro_host *host, size_t index, struct vitro_host_call *ret)
-{
-    return note_at(host, index, true, ret);
-}
-
-static char *captured(const struct vitro_host *host, int stream, size_t *ret_length)
-{
-    struct host_double *d = host_double(host);
-
-    if (!d) {
-        if (ret_length)
-            *ret_length = 0;
-        return mem_dup("");
-    }
-    (void)pthread_mutex_lock(&d->lock);
-    char *copy = mem_dupn(buf_text(&d->captured[stream]), d->captured[stream].length);
-    if (ret_length)
-        *ret_length = d->captured[stream].length;
-    (void)pthread_mutex_unlock(&d->lock);
-    return copy;
-}
-
-char *vitro_host_captured_stdio(const struct vitro_host *host, size_t *ret_length)
-{
-    return captured(host, 1, ret_length);
-}
-
-char *vitro_host_captured_stderr(const struct vitro_host *host, size_t *ret_length)
-{
-    return captured(host, 2, ret_length);
 }

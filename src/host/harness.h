@@ -26,6 +26,8 @@ struct harness {
 int harness_read(const char *path, struct harness *ret, struct err *err);
 int harness_parse(const char *text, size_t length, const char *path, struct harness *ret,
                   struct err *err);
+/* Where the steps lead to: names of members, and "#3" for places in lists; as far as they do. */
+size_t harness_line(const char *text, size_t length, const char *const *steps, size_t depth);
 void harness_done(struct harness *harness);
 static inline __attribute__((unused)) void harness_done_cleanup(struct harness *harness)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a sidecar. What is wrong is told with the line it stands on, which the JSON library does
- * not keep: the text is walked once more to find it. */
+/* Reading a sidecar: what each member must be. What is wrong is told with its line. */
 #include "host/harness.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "tape/json_scan.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,69 +19,6 @@ struct reading {
     struct harness *harness;
 };
 
-/* ---- lines */
-
-static bool enter_list(struct json_scan *scan, size_t index)
-{
-    struct span value;
-
-    json_scan_space(scan);
-    if (!json_scan_take(scan, '[', "no list"))
-        return false;
-    for (; index; index--) {
-        json_scan_space(scan);
-        if (!json_scan_value(scan, &value))
-            return false;
-        json_scan_space(scan);
-        if (!json_scan_take(scan, ',', "no such place"))
-            return false;
-    }
-    json_scan_space(scan);
-    return true;
-}
-
-/* A member's line is that of its name. */
-static bool enter_member(struct json_scan *scan, const char *name, const char **ret_at)
-{
-    struct json_members members = {0};
-    struct span value;
-
-    json_scan_space(scan);
-    if (!json_members_begin(scan, &members))
-        return false;
-    while (json_members_next(scan, &members)) {
-        if (span_is(members.key, name)) {
-            *ret_at = members.key.text;
-            return true;
-        }
-        if (!json_scan_value(scan, &value))
-            return false;
-    }
-    return false;
-}
-
-static size_t line_of(const struct reading *reading)
-{
-    struct json_scan scan;
-    const char *at = reading->text;
-    size_t line = 1;
-
-    json_scan_begin(&scan, reading->text, reading->length);
-    for (size_t i = 0; i < reading->depth; i++) {
-        const char *step = reading->steps[i];
-        if (*step == '#') {
-            if (!enter_list(&scan, strtoul(step + 1, NULL, 10)))
-                break;
-            at = scan.next;
-        } else if (!enter_member(&scan, step, &at)) {
-            break;
-        }
-    }
-    for (const char *p = reading->text; p < at; p++)
-        line += *p == '\n';
-    return line;
-}
-
 static int wrong(struct reading *reading, const char *format, ...) PRINTF_LIKE(2, 3);
 static int wrong(struct reading *reading, const char *format, ...)
 {
@@ -93,7 +28,8 @@ static int wrong(struct reading *reading, const char *format, ...)
     va_start(args, format);
     buf_addv(&words, format, args);
     va_end(args);
-    return err_set(reading->err, -EINVAL, "%s:%zu: %s", reading->path, line_of(reading),
+    return err_set(reading->err, -EINVAL, "%s:%zu: %s", reading->path,
+                   harness_line(reading->text, reading->length, reading->steps, reading->depth),
                    buf_text(&words));
 }
 

@@ -98,6 +98,7 @@ TEST(responses_and_steps_of_a_sidecar_answer)
             "{\"mode\":\"mock\",\"clock_at\":\"2024-02-29\",\"capabilities\":[\"mail.send\"],"
             "\"responses\":[{\"capability\":\"mail\",\"method\":\"send\",\"when\":{\"to\":1},"
             "\"result\":{\"id\":7},\"repeat\":1},"
+            "{\"capability\":\"fs\",\"method\":\"read\",\"result\":{\"base64\":\"\"}},"
             "{\"capability\":\"fs\",\"method\":\"write\",\"error\":\"full\","
             "\"error_code\":\"ENOSPC\"}],"
             "\"argv_steps\":[{\"argv\":[\"git\",\"...\"],\"stdout\":\"done\",\"exit_code\":2}]}"),
@@ -107,6 +108,9 @@ TEST(responses_and_steps_of_a_sidecar_answer)
     CHECK_INT(vitro_clock_now(host->clock), 1709164800 * INT64_C(1000000000));
     CHECK_INT(vitro_host_ask(host, "mail", "send", "{\"to\":1}", &text, &error), 0);
     CHECK_TEXT(text, "{\"id\":7}");
+    free(text);
+    CHECK_INT(vitro_fs_read(host->fs, "/a", &text, NULL, &error), 0);
+    CHECK_TEXT(text, "");
     free(text);
     CHECK_INT(vitro_fs_write(host->fs, "/a", "", 0, &error), -ENOSPC);
     CHECK_TEXT(error.text, "fs.write: full");
