@@ -98,8 +98,9 @@ int play_check_regex(const char *expression, struct err *err);
 
 /* The first group of the first match; false: none. */
 bool play_capture(const char *expression, const char *bytes, size_t length, struct buf *ret);
-/* verbs_run.c: the end of the program in the terminal. */
+/* verbs_run.c: the end of the program in the terminal; what it says about a call that failed. */
 int play_session_exits(struct play *play, int code);
+int session_told(struct play *play, int r);
 
 /* What a test says about bytes: is, contains, lacks, matches, empty, json. */
 int play_compare(struct play *play, struct words *w, const char *subject, const char *bytes,
@@ -123,7 +124,8 @@ play_verb verb_exec, verb_stdin, verb_stdout, verb_stderr, verb_exits, verb_take
     verb_capture; /* verbs_exec.c */
 play_verb verb_shim, verb_reply, verb_expect, verb_else, verb_spy, verb_success, verb_failure,
     verb_no, verb_record, verb_replay; /* verbs_shim.c */
-play_verb verb_run, verb_see, verb_not, verb_never, verb_ever, verb_type, verb_send, verb_eof,
-    verb_resize, verb_signal, verb_settled, verb_advance, verb_screen, verb_cursor, verb_title,
-    verb_waits, verb_mark, verb_snapshot;                  /* verbs_run.c */
+play_verb verb_run, verb_see, verb_not, verb_type, verb_send, verb_eof, verb_resize, verb_signal,
+    verb_settled, verb_advance, verb_waits; /* verbs_run.c */
+play_verb verb_screen, verb_never, verb_ever, verb_cursor, verb_title, verb_mark,
+    verb_snapshot;                                         /* verbs_screen.c */
 play_verb verb_tmux, verb_pane, verb_output, verb_clients; /* verbs_tmux.c */

@@ -15,7 +15,7 @@
 
 /* What the session says about its last failure is what the scenario says; how long it took in real
  * time is left out, so that equal failures have equal texts. */
-static int told(struct play *play, int r)
+int session_told(struct play *play, int r)
 {
     const struct vitro_term_failure *failure = r < 0 ? vitro_term_failure(play->session) : NULL;
     CLEANUP(buf_done) struct buf text = {0};
@@ -170,7 +170,7 @@ int verb_run(struct play *play, struct words *w)
 
 int play_session_exits(struct play *play, int code)
 {
-    return told(play, vitro_term_expect_exit(play->session, code, 0));
+    return session_told(play, vitro_term_expect_exit(play->session, code, 0));
 }
 
 /* ---- the stream ------------------------------------------------------------------------------ */
@@ -179,21 +179,6 @@ int play_session_exits(struct play *play, int code)
 static int read_within(struct words *w, uint64_t *ret_ns)
 {
     return words_take(w, "within") ? words_duration(w, "how much virtual time", ret_ns) : 0;
-}
-
-/* A text as an expression, where others on the line are expressions. */
-static const char *as_regex(struct words *w, const struct words_pattern *pattern)
-{
-    CLEANUP(buf_done) struct buf text = {0};
-
-    if (pattern->regex)
-        return pattern->text;
-    for (const char *p = pattern->text; *p; p++) {
-        if (strchr("\\^$.|?*+()[]{}", *p))
-            buf_addc(&text, '\\');
-        buf_addc(&text, *p);
-    }
-    return arena_dup(w->arena, buf_text(&text), text.length);
 }
 
 /* see TEXT [or TEXT...] [before TEXT | before read] [within DURATION] */
@@ -226,15 +211,15 @@ int verb_see(struct play *play, struct words *w)
     for (size_t i = 0; i < count; i++)
         expect.regex |= patterns[i].regex;
     for (size_t i = 0; i < count; i++)
-        any[i] = expect.regex ? as_regex(w, &patterns[i]) : patterns[i].text;
+        any[i] = expect.regex ? words_as_regex(w, &patterns[i]) : patterns[i].text;
     any[count] = NULL;
     if (count == 1)
         expect.text = any[0];
     else
         expect.any = any;
     if (before.text)
-        expect.before = expect.regex ? as_regex(w, &before) : before.text;
-    return told(play, vitro_term_expect(play->session, &expect, NULL));
+        expect.before = expect.regex ? words_as_regex(w, &before) : before.text;
+    return session_told(play, vitro_term_expect(play->session, &expect, NULL));
 }
 
 /* not see TEXT [until TEXT] */
@@ -255,16 +240,17 @@ int verb_not(struct play *play, struct words *w)
         return 0;
     bool regex = pattern.regex || until.regex;
     if (until.text)
-        return told(play,
-                    vitro_term_expect(play->session,
-                                      &(struct vitro_term_expect){
-                                          .text = regex ? as_regex(w, &until) : until.text,
-                                          .not_seen = regex ? as_regex(w, &pattern) : pattern.text,
-                                          .regex = regex},
-                                      NULL));
-    return told(play, vitro_term_expect_not(play->session,
-                                            &(struct vitro_term_expect){.text = pattern.text,
-                                                                        .regex = pattern.regex}));
+        return session_told(
+            play,
+            vitro_term_expect(play->session,
+                              &(struct vitro_term_expect){
+                                  .text = regex ? words_as_regex(w, &until) : until.text,
+                                  .not_seen = regex ? words_as_regex(w, &pattern) : pattern.text,
+                                  .regex = regex},
+                              NULL));
+    return session_told(play, vitro_term_expect_not(play->session, &(struct vitro_term_expect){
+                                                                       .text = pattern.text,
+                                                                       .regex = pattern.regex}));
 }
 
 int verb_waits(struct play *play, struct words *w)
@@ -272,7 +258,8 @@ int verb_waits(struct play *play, struct words *w)
     uint64_t within = 0;
     int r = read_within(w, &within);
 
-    return r < 0 || !play ? r : told(play, vitro_term_expect_read(play->session, within, 0));
+    return r < 0 || !play ? r
+                          : session_told(play, vitro_term_expect_read(play->session, within, 0));
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */
@@ -310,7 +297,7 @@ int verb_type(struct play *play, struct words *w)
                     buf_addc(&keys, text[c]);
         }
     }
-    return play ? told(play, vitro_term_type(play->session, buf_text(&keys))) : 0;
+    return play ? session_told(play, vitro_term_type(play->session, buf_text(&keys))) : 0;
 }
 
 int verb_send(struct play *play, struct words *w)
@@ -319,13 +306,13 @@ int verb_send(struct play *play, struct words *w)
     size_t length;
     int r = words_bytes(w, "bytes", &bytes, &length);
 
-    return r < 0 || !play ? r : told(play, vitro_term_send(play->session, bytes, length));
+    return r < 0 || !play ? r : session_told(play, vitro_term_send(play->session, bytes, length));
 }
 
 int verb_eof(struct play *play, struct words *w)
 {
     (void)w;
-    return play ? told(play, vitro_term_eof(play->session)) : 0;
+    return play ? session_told(play, vitro_term_eof(play->session)) : 0;
 }
 
 int verb_resize(struct play *play, struct words *w)
@@ -343,7 +330,7 @@ int verb_resize(struct play *play, struct words *w)
         w->at--;
         return words_wrong(w, "expected a size, as 100x30, found %s", text);
     }
-    return play ? told(play, vitro_term_resize(play->session, rows, cols)) : 0;
+    return play ? session_told(play, vitro_term_resize(play->session, rows, cols)) : 0;
 }
 
 int verb_signal(struct play *play, struct words *w)
@@ -361,7 +348,7 @@ int verb_signal(struct play *play, struct words *w)
         w->at--;
         return words_wrong(w, "'%s' is not a signal, as TERM or KILL", name);
     }
-    return play ? told(play, vitro_term_signal(play->session, number)) : 0;
+    return play ? session_told(play, vitro_term_signal(play->session, number)) : 0;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -375,7 +362,7 @@ int verb_settled(struct play *play, struct words *w)
         r = words_duration(w, "how much virtual time", &quiet);
     else if (words_next(w))
         return WORDS_CHOICE(w, "for");
-    return r < 0 || !play ? r : told(play, vitro_term_settle(play->session, quiet));
+    return r < 0 || !play ? r : session_told(play, vitro_term_settle(play->session, quiet));
 }
 
 int verb_advance(struct play *play, struct words *w)
@@ -383,198 +370,5 @@ int verb_advance(struct play *play, struct words *w)
     uint64_t by;
     int r = words_duration(w, "how much virtual time", &by);
 
-    return r < 0 || !play ? r : told(play, vitro_term_advance(play->session, by));
-}
-
-/* ---- the screen ------------------------------------------------------------------------------ */
-
-static int read_place(struct words *w, unsigned *row, unsigned *col)
-{
-    const struct vt_token *token = words_next(w);
-    const char *text;
-    char more;
-    int r = words_text(w, "a place, as 3,10", &text);
-
-    if (r < 0 || words_is_open(w, token))
-        return r;
-    if (sscanf(text, "%u,%u%c", row, col, &more) == 2 && *row && *col)
-        return 0;
-    w->at--;
-    return words_wrong(w, "expected a place, as 3,10 (row and column from 1), found %s", text);
-}
-
-/* TEXT [at ROW,COL] [in TOP,LEFT BOTTOM,RIGHT] [style "bold fg=red"] [within DURATION] */
-static int read_look(struct words *w, struct vitro_term_look *look)
-{
-    struct words_pattern pattern;
-    int r = words_pattern(w, "a text or an expression", &pattern);
-
-    if (r < 0)
-        return r;
-    look->text = pattern.text;
-    look->regex = pattern.regex;
-    while (r == 0 && words_next(w)) {
-        switch (WORDS_CHOICE(w, "at", "in", "style", "after", "until", "within", "scrollback")) {
-        case 0:
-            r = read_place(w, &look->row, &look->col);
-            break;
-        case 1:
-            if ((r = read_place(w, &look->top, &look->left)) == 0)
-                r = read_place(w, &look->bottom, &look->right);
-            break;
-        case 2:
-            r = words_text(w, "a style, as \"bold fg=red\"", &look->style);
-            break;
-        case 3:
-            r = words_text(w, "a text", &look->after);
-            break;
-        case 4:
-            r = words_text(w, "a text", &look->until);
-            break;
-        case 5:
-            r = words_duration(w, "how much virtual time", &look->within_ns);
-            break;
-        case 6:
-            look->scrollback = 1;
-            break;
-        default:
-            return -EINVAL;
-        }
-    }
-    return r;
-}
-
-/* A golden beside the scenario. */
-static int screen_is(struct play *play, struct words *w)
-{
-    const char *mask[17] = {0};
-    size_t count = 0;
-    struct words_pattern pattern;
-    enum vitro_term_format format = VITRO_TERM_TEXT;
-    const char *name, *directory;
-    int r = words_text(w, "a file", &name);
-
-    if (r == 0 && text_ends(name, ".svg"))
-        format = VITRO_TERM_SVG;
-    if (r == 0 && text_ends(name, ".ansi"))
-        format = VITRO_TERM_ANSI;
-    if (r == 0 && text_ends(name, ".json"))
-        format = VITRO_TERM_JSON;
-    while (r == 0 && words_next(w)) {
-        int which = WORDS_CHOICE(w, "styled", "mask");
-        if (which < 0)
-            return which;
-        if (which == 0)
-            format = VITRO_TERM_STYLED;
-        else if (count == 16)
-            return words_wrong(w, "more than 16 masks");
-        else if ((r = words_pattern(w, "an expression", &pattern)) == 0)
-            mask[count++] = as_regex(w, &pattern);
-    }
-    if (r < 0 || !play || (r = play_variable(play, "DIR", &directory, w->err)) < 0)
-        return r;
-    CLEANUP(mem_free) char *path =
-        *name == '/' ? mem_dup(name) : mem_format("%s/%s", directory, name);
-    return told(play, vitro_term_golden(play->session, path,
-                                        &(struct vitro_term_golden){.format = format,
-                                                                    .update = play->options->update,
-                                                                    .mask = mask,
-                                                                    .settle_first = 1}));
-}
-
-int verb_screen(struct play *play, struct words *w)
-{
-    struct vitro_term_look look = {0};
-    int which = WORDS_CHOICE(w, "is", "contains", "lacks", "rows", "alternate", "normal"), r = 0;
-
-    switch (which) {
-    case 0:
-        return screen_is(play, w);
-    case 1:
-    case 2:
-        if ((r = read_look(w, &look)) < 0 || !play)
-            return r;
-        return told(play, which == 1 ? vitro_term_see(play->session, &look, NULL)
-                                     : vitro_term_see_not(play->session, &look));
-    case 3:
-        r = WORDS_CHOICE(w, "clean");
-        return r < 0 || !play ? r : told(play, vitro_term_row_ends(play->session));
-    case 4:
-    case 5:
-        look.alternate = which == 4 ? 1 : -1;
-        return play ? told(play, vitro_term_see(play->session, &look, NULL)) : 0;
-    default:
-        return which;
-    }
-}
-
-int verb_ever(struct play *play, struct words *w)
-{
-    struct vitro_term_look look = {0};
-    int r = read_look(w, &look);
-
-    return r < 0 || !play ? r : told(play, vitro_term_ever(play->session, &look, NULL));
-}
-
-int verb_never(struct play *play, struct words *w)
-{
-    struct vitro_term_look look = {0};
-    int r = read_look(w, &look);
-
-    return r < 0 || !play ? r : told(play, vitro_term_never(play->session, &look));
-}
-
-int verb_cursor(struct play *play, struct words *w)
-{
-    struct vitro_term_look look = {0};
-    int which = WORDS_CHOICE(w, "at", "visible", "hidden"), r = which;
-
-    if (which == 0)
-        r = read_place(w, &look.cursor_row, &look.cursor_col);
-    else
-        look.cursor_visible = which == 1 ? 1 : -1;
-    return r < 0 || !play ? r : told(play, vitro_term_see(play->session, &look, NULL));
-}
-
-int verb_title(struct play *play, struct words *w)
-{
-    struct vitro_term_look look = {0};
-    int r = WORDS_CHOICE(w, "is");
-
-    if (r < 0 || (r = words_text(w, "a title", &look.title)) < 0 || !play)
-        return r;
-    return told(play, vitro_term_see(play->session, &look, NULL));
-}
-
-int verb_mark(struct play *play, struct words *w)
-{
-    const char *text;
-    int r = words_text(w, "a text", &text);
-
-    if (r == 0 && play)
-        vitro_term_mark(play->session, text);
-    return r;
-}
-
-int verb_snapshot(struct play *play, struct words *w)
-{
-    static const struct {
-        const char *ending;
-        enum vitro_term_format format;
-    } formats[] = {
-        {".svg", VITRO_TERM_SVG}, {".ansi", VITRO_TERM_ANSI}, {".json", VITRO_TERM_JSON}};
-    enum vitro_term_format format = VITRO_TERM_TEXT;
-    const char *path;
-    size_t length = 0;
-    int r = words_text(w, "a path", &path);
-
-    if (r < 0 || !play || (r = told(play, vitro_term_settle(play->session, 0))) < 0)
-        return r;
-    for (size_t i = 0; i < ARRAY_LENGTH(formats); i++)
-        if (text_ends(path, formats[i].ending))
-            format = formats[i].format;
-    CLEANUP(mem_free) char *bytes = text_ends(path, ".cast")
-                                        ? vitro_term_cast(play->session, 3, &length)
-                                        : vitro_term_snapshot(play->session, format, &length);
-    return sandbox_write(play->sandbox, path, bytes, length, w->err);
+    return r < 0 || !play ? r : session_told(play, vitro_term_advance(play->session, by));
 }

@@ -149,6 +149,20 @@ int words_pattern(struct words *w, const char *what, struct words_pattern *ret)
     return 0;
 }
 
+const char *words_as_regex(struct words *w, const struct words_pattern *pattern)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+
+    if (pattern->regex)
+        return pattern->text;
+    for (const char *p = pattern->text; *p; p++) {
+        if (strchr("\\^$.|?*+()[]{}", *p))
+            buf_addc(&text, '\\');
+        buf_addc(&text, *p);
+    }
+    return arena_dup(w->arena, buf_text(&text), text.length);
+}
+
 int words_number(struct words *w, const char *what, uint64_t max, uint64_t *ret)
 {
     const struct vt_token *token = words_next(w);

@@ -35,6 +35,8 @@ int words_end(struct words *w); /* -EINVAL when there is more */
 int words_text(struct words *w, const char *what, const char **ret);
 int words_bytes(struct words *w, const char *what, const char **ret, size_t *ret_length);
 int words_pattern(struct words *w, const char *what, struct words_pattern *ret);
+/* A text as an expression, where others on the line are expressions. */
+const char *words_as_regex(struct words *w, const struct words_pattern *pattern);
 int words_number(struct words *w, const char *what, uint64_t max, uint64_t *ret);
 int words_duration(struct words *w, const char *what, uint64_t *ret_ns);
 /* One of these keywords; its index. */
