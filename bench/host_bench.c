@@ -2,6 +2,7 @@
 /* Clocks and event logs at work, one task a run:
  *
  *     host_bench read COUNT       reads of a paused clock, through its interface
+ *     host_bench time COUNT       clock_gettime of libc, or with libvitro_interpose preloaded
  *     host_bench sleepers COUNT   timers on a paused clock, armed in no order, fired by one advance
  *     host_bench append COUNT     events of 32 bytes to a log in memory, with a subscriber
  *     host_bench subscribe COUNT  subscribing to a topic of 1,000 events and receiving the last one
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 /* One thread that never waits: its own CPU time is taken, or the neighbours on the machine would
@@ -45,6 +47,19 @@ static int64_t read_clock(uint64_t count)
         return -1;
     vitro_clock_free(clock);
     return took_ns;
+}
+
+static int64_t read_time(uint64_t count)
+{
+    struct timespec now;
+    int64_t sum = 0;
+    uint64_t started_ns = cpu_ns();
+
+    for (uint64_t i = 0; i < count; i++) {
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        sum += now.tv_nsec;
+    }
+    return sum < 0 ? -1 : (int64_t)(cpu_ns() - started_ns);
 }
 
 struct sleeper {
@@ -233,15 +248,11 @@ static int64_t wake_sqlite(uint64_t count)
 static const struct {
     const char *name;
     int64_t (*run)(uint64_t count);
-} tasks[] = {{"read", read_clock},
-             {"sleepers", wake_sleepers},
-             {"append", append},
-             {"subscribe", subscribe},
-             {"wake", wake},
-             {"append-file", append_file},
-             {"append-sqlite", append_sqlite},
-             {"wake-file", wake_file},
-             {"wake-sqlite", wake_sqlite}};
+} tasks[] = {{"read", read_clock},         {"time", read_time},
+             {"sleepers", wake_sleepers},  {"append", append},
+             {"subscribe", subscribe},     {"wake", wake},
+             {"append-file", append_file}, {"append-sqlite", append_sqlite},
+             {"wake-file", wake_file},     {"wake-sqlite", wake_sqlite}};
 
 int main(int argc, char **argv)
 {

@@ -80,6 +80,7 @@ struct vitro_bench_findings {
     char *diff; /* what the overlay holds, as a patch; "" if nothing */
     size_t diff_length;
     size_t recorded;  /* programs that were recorded */
+    char *programs;   /* that were recorded or played, "git log -1 -> 0", a line each; NULL: real */
     const char *tape; /* where it was written; NULL: no tape */
     uint64_t tape_records;
     struct vitro_bench_leak *leaks;

@@ -3,6 +3,7 @@
 #include "base/when.h"
 #include "bench/bench.h"
 #include "interpose/files.h"
+#include "interpose/programs.h"
 #include "vitro/tape.h"
 #include <errno.h>
 #include <string.h>
@@ -37,6 +38,9 @@ static int find_programs(struct vitro_bench *bench, struct vitro_bench_findings 
     if (!bench->cassette)
         return 0;
     ret->recorded = vitro_cassette_recorded(bench->cassette);
+    (void)pthread_mutex_lock(&bench->world.programs->lock);
+    ret->programs = mem_dup(buf_text(&bench->world.programs->ran));
+    (void)pthread_mutex_unlock(&bench->world.programs->lock);
     int r = vitro_cassette_close(take_ptr(&bench->cassette), &why);
     if (r == -ENODATA || r == -EBADMSG)
         ret->unmatched = mem_dup(why.text);
@@ -145,6 +149,7 @@ void vitro_bench_findings_done(struct vitro_bench_findings *findings)
     free(hidden);
     free(findings->diff);
     free(findings->leaks);
+    free(findings->programs);
     free(findings->unmatched);
     free(findings->unused);
     free(findings->denied);

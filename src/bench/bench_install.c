@@ -199,6 +199,8 @@ void bench_free(struct vitro_world *world)
         files_done(world->files);
     free(world->files);
     (void)vitro_overlay_free(bench->overlay);
+    if (world->programs)
+        buf_done(&world->programs->ran);
     free(world->programs);
     vitro_cassette_discard(bench->cassette);
     free(bench->cassette_path);

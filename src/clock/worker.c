@@ -4,6 +4,7 @@
  * moved next cannot overtake it. */
 #include "clock/clock.h"
 #include "base/buf.h"
+#include "base/call_out.h"
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static void *worker_main(void *arg)
     struct lane *lane = lane_self();
 
     *lane = worker->lane;
-    worker->result = worker->run(worker->arg);
+    worker->result = call_out_int(worker->run, worker->arg);
     if (!lane->idle)
         running(lane->clock, -1);
     struct err err = {0};

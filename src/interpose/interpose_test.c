@@ -9,6 +9,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/select.h>
@@ -307,6 +308,65 @@ TEST(waits_for_another_thread_end_when_it_acts)
     (void)close(box.fds[1]);
 }
 
+static int lend(void *arg)
+{
+    (void)sleep(20);
+    (void)mtx_lock(arg);
+    (void)cnd_broadcast((cnd_t *)((char *)arg + sizeof(mtx_t)));
+    return mtx_unlock(arg);
+}
+
+TEST(locks_of_c11_are_the_same)
+{
+    VITRO_BENCH bench = bench_at("2026-01-01");
+    struct {
+        mtx_t lock;
+        cnd_t given;
+    } both;
+    struct timespec until = {.tv_sec = START + 10};
+    thrd_t thread;
+
+    CHECK_INT(mtx_init(&both.lock, mtx_timed), thrd_success);
+    CHECK_INT(cnd_init(&both.given), thrd_success);
+    CHECK_INT(thrd_create(&thread, lend, &both), thrd_success);
+    CHECK_INT(mtx_lock(&both.lock), thrd_success);
+    CHECK_INT(cnd_timedwait(&both.given, &both.lock, &until), thrd_timedout);
+    CHECK_INT(now(), 10);
+    CHECK_INT(cnd_wait(&both.given, &both.lock), thrd_success);
+    CHECK_INT(now(), 20);
+    CHECK_INT(mtx_unlock(&both.lock), thrd_success);
+    CHECK_INT(thrd_join(thread, NULL), thrd_success);
+}
+
+static void *write_later(void *arg)
+{
+    (void)sleep(50);
+    return (void *)(intptr_t)write(*(int *)arg, "xx", 2);
+}
+
+/* fscanf reads for itself: nobody can see that the thread waits. */
+TEST(a_call_that_is_not_interposed_holds_the_clock_up_for_a_moment_and_is_a_leak)
+{
+    vitro_bench *bench = bench_at("2026-01-01");
+    struct vitro_bench_findings found;
+    pthread_t thread;
+    int pipes[2];
+    char word[8] = "";
+
+    CHECK_INT(pipe(pipes), 0);
+    FILE *file = fdopen(pipes[0], "r");
+    CHECK_INT(pthread_create(&thread, NULL, write_later, &pipes[1]), 0);
+    CHECK_INT(fscanf(file, "%2s", word), 1);
+    CHECK_TEXT(word, "xx");
+    CHECK_INT(now(), 50);
+    CHECK_INT(pthread_join(thread, NULL), 0);
+    CHECK_INT(vitro_bench_finalize(bench, &found, &error), -EUCLEAN);
+    CHECK_TEXT(found.leaks[0].capability, "clock/stalled");
+    vitro_bench_findings_done(&found);
+    (void)fclose(file);
+    (void)close(pipes[1]);
+}
+
 static void *hold(void *arg)
 {
     (void)pthread_mutex_lock(arg);
@@ -480,6 +540,28 @@ TEST(a_signal_that_is_waited_for_comes_in_virtual_time)
     CHECK_INT(now(), 90);
     CHECK_INT(timer_delete(timer), 0);
     CHECK_INT(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
+}
+
+static atomic_long noticed_at;
+static void notice(union sigval value)
+{
+    noticed_at = now() + value.sival_int;
+}
+
+TEST(a_timer_may_start_a_thread_which_is_one_of_the_bench)
+{
+    VITRO_BENCH bench = bench_at("2026-01-01");
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD,
+                             .sigev_notify_function = notice,
+                             .sigev_value.sival_int = 1000};
+    struct itimerspec in = {.it_value.tv_sec = 90};
+    timer_t timer;
+
+    CHECK_INT(timer_create(CLOCK_REALTIME, &event, &timer), 0);
+    CHECK_INT(timer_settime(timer, 0, &in, NULL), 0);
+    (void)sleep(100);
+    CHECK_INT(noticed_at, 1090);
+    CHECK_INT(timer_delete(timer), 0);
 }
 
 TEST(a_timerfd_counts_virtual_expirations)

@@ -6,6 +6,7 @@
  * While anybody is parked the interposer counts as active, though its bench may have ended: whoever
  * signals must find him. */
 #include "interpose/calls.h"
+#include "interpose/stall.h"
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -33,9 +34,9 @@ static struct bucket *bucket_of(const void *key)
     return &buckets[mixed >> 58];
 }
 
-static long futex(uint32_t *word, int operation, uint32_t value)
+static long futex(uint32_t *word, int operation, uint32_t value, const struct timespec *wait)
 {
-    return REAL.syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+    return REAL.syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, wait, NULL, 0);
 }
 
 static void ring(struct clock_wait *wait)
@@ -43,7 +44,7 @@ static void ring(struct clock_wait *wait)
     struct parked *parked = (struct parked *)wait;
 
     __atomic_store_n(&parked->rung, 1, __ATOMIC_SEQ_CST);
-    (void)futex(&parked->rung, FUTEX_WAKE, INT_MAX);
+    (void)futex(&parked->rung, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 static void list_add(struct bucket *bucket, struct parked *parked)
@@ -139,8 +140,14 @@ static int stay(struct lane *lane, struct vitro_clock *clock, struct parked *par
         state = clock_wait_begin(&parked->wait, paused, until->base, at);
     }
     inside_end(lane);
-    while (state == WAIT_WAITING && !__atomic_load_n(&parked->rung, __ATOMIC_SEQ_CST) && r != EINTR)
-        r = futex(&parked->rung, FUTEX_WAIT, 0) < 0 && errno == EINTR ? EINTR : 0;
+    struct stall stall = {0};
+    while (state == WAIT_WAITING && !__atomic_load_n(&parked->rung, __ATOMIC_SEQ_CST) &&
+           r != EINTR) {
+        static const struct timespec while_ns = {.tv_nsec = STALL_NS};
+        r = futex(&parked->rung, FUTEX_WAIT, 0, paused ? &while_ns : NULL) < 0 ? errno : 0;
+        if (r == ETIMEDOUT)
+            stall_look(&stall, paused);
+    }
     inside_begin(lane);
     if (paused)
         state = clock_wait_end(&parked->wait);

@@ -147,6 +147,20 @@ static void sent_done(struct sent *sent)
     free(sent->envp);
 }
 
+/* For the findings: "git log -1 -> 0". */
+static void programs_tell(struct programs *programs, const struct sent *sent,
+                          const struct vitro_process_result *result)
+{
+    (void)pthread_mutex_lock(&programs->lock);
+    for (size_t i = 0; sent->argv[i]; i++)
+        buf_addf(&programs->ran, "%s%s", i ? " " : "", sent->argv[i]);
+    if (result->signal)
+        buf_addf(&programs->ran, " -> signal %d\n", result->signal);
+    else
+        buf_addf(&programs->ran, " -> %d\n", result->exit_code);
+    (void)pthread_mutex_unlock(&programs->lock);
+}
+
 static struct answer run(struct served *served, const struct sent *sent, const struct buf *input,
                          const int fds[FDS])
 {
@@ -168,8 +182,11 @@ static struct answer run(struct served *served, const struct sent *sent, const s
     (void)pthread_mutex_unlock(&programs->lock);
     if (r < 0)
         return (struct answer){.code = r == -ENODATA ? -ENOENT : r};
-    if (result.played && result.duration_ns && served->frame.clock)
-        (void)vitro_clock_sleep(served->frame.clock, (int64_t)result.duration_ns);
+    if (result.played && result.duration_ns && served->frame.clock) {
+        struct deadline until = deadline_after((int64_t)result.duration_ns);
+        (void)wait_fds(lane_self(), served->frame.clock, NULL, 0, &until, NULL);
+    }
+    programs_tell(programs, sent, &result);
     write_fd(fds[2], result.output, result.output_length);
     write_fd(fds[3], result.error_output, result.error_length);
     world_note(served->world, "process_spawn",

@@ -121,6 +121,8 @@ TEST(programs_are_recorded_however_they_are_started_and_play_without_being_there
         CHECK_TEXT(buf_text(&story), STORY);
         CHECK_OK(vitro_bench_finalize(bench, &found, &error), error);
         CHECK_INT(found.recorded, plays ? 0 : 5);
+        CHECK_HAS(found.programs, "/tool two -> 3\n");
+        CHECK_HAS(found.programs, "/tool die -> signal 15\n");
         vitro_bench_findings_done(&found);
     }
 }

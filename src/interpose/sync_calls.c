@@ -273,3 +273,52 @@ int call_pthread_barrier_wait(const void *caller, pthread_barrier_t *barrier)
     vitro_worker_idle_end();
     return r;
 }
+
+/* ---- C11: in glibc the same objects by other names */
+
+static int c11(int r)
+{
+    return r == 0           ? thrd_success
+           : r == ETIMEDOUT ? thrd_timedout
+           : r == EBUSY     ? thrd_busy
+           : r == ENOMEM    ? thrd_nomem
+                            : thrd_error;
+}
+
+int call_mtx_lock(const void *caller, mtx_t *mutex)
+{
+    return c11(call_pthread_mutex_lock(caller, (pthread_mutex_t *)mutex));
+}
+
+int call_mtx_timedlock(const void *caller, mtx_t *restrict mutex,
+                       const struct timespec *restrict at)
+{
+    return c11(call_pthread_mutex_timedlock(caller, (pthread_mutex_t *)mutex, at));
+}
+
+int call_mtx_unlock(const void *caller, mtx_t *mutex)
+{
+    return c11(call_pthread_mutex_unlock(caller, (pthread_mutex_t *)mutex));
+}
+
+int call_cnd_wait(const void *caller, cnd_t *cond, mtx_t *mutex)
+{
+    return c11(call_pthread_cond_wait(caller, (pthread_cond_t *)cond, (pthread_mutex_t *)mutex));
+}
+
+int call_cnd_timedwait(const void *caller, cnd_t *restrict cond, mtx_t *restrict mutex,
+                       const struct timespec *restrict at)
+{
+    return c11(
+        call_pthread_cond_timedwait(caller, (pthread_cond_t *)cond, (pthread_mutex_t *)mutex, at));
+}
+
+int call_cnd_signal(const void *caller, cnd_t *cond)
+{
+    return c11(call_pthread_cond_signal(caller, (pthread_cond_t *)cond));
+}
+
+int call_cnd_broadcast(const void *caller, cnd_t *cond)
+{
+    return c11(call_pthread_cond_broadcast(caller, (pthread_cond_t *)cond));
+}

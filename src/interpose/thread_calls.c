@@ -6,6 +6,7 @@
  * A thread of a bench may outlive it: world_abandon takes everything from it, and it goes on in the
  * real world. */
 #include "base/buf.h"
+#include "base/call_out.h"
 #include "interpose/calls.h"
 
 struct started {
@@ -92,8 +93,8 @@ static void *thread_main(void *arg)
     }
     (void)pthread_mutex_unlock(&lock);
     pthread_cleanup_push(leave, started);
-    result = started->run_c11 ? (void *)(intptr_t)started->run_c11(started->arg)
-                              : started->run(started->arg);
+    result = started->run_c11 ? (void *)(intptr_t)call_out_int(started->run_c11, started->arg)
+                              : call_out(started->run, started->arg);
     pthread_cleanup_pop(1);
     return result;
 }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "interpose/calls.h"
+#include "interpose/stall.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -119,9 +120,15 @@ static int block(struct fd_wait *self, const sigset_t *mask)
         memcpy(fds, self->fds, self->count * sizeof *fds);
     __atomic_store_n(&self->bell, bell_take(), __ATOMIC_SEQ_CST);
     fds[self->count] = (struct pollfd){.fd = self->bell, .events = POLLIN};
+    static const struct timespec while_ns = {.tv_nsec = STALL_NS};
+    struct stall stall = {0};
     int r = 0;
-    if (!__atomic_load_n(&self->rung, __ATOMIC_SEQ_CST))
-        r = REAL.ppoll(fds, self->count + 1, NULL, mask);
+    while (!__atomic_load_n(&self->rung, __ATOMIC_SEQ_CST)) {
+        r = REAL.ppoll(fds, self->count + 1, self->wait.paused ? &while_ns : NULL, mask);
+        if (r != 0)
+            break;
+        stall_look(&stall, self->wait.paused);
+    }
     return r < 0 ? -errno : 0;
 }
 
