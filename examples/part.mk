@@ -13,7 +13,14 @@ define build_example
 @$(CC) $(filter-out -Isrc -Itests,$(ALL_CFLAGS)) -o $@ $< $(O)/libvitro.a $(LIBS) $(LDFLAGS)
 endef
 
-$(example_tests): $(O)/tests/examples/%_test: examples/%.c $(example_needs)
+$(filter-out $(O)/tests/examples/legacy_%,$(example_tests)): $(O)/tests/examples/%_test: examples/%.c $(example_needs)
 	$(build_example)
 $(example_programs): $(O)/examples/%: examples/%.c $(example_needs)
 	$(build_example)
+
+# Old code, unchanged, with the interposer before libc.
+$(O)/tests/examples/legacy_%_test: examples/legacy_%.c examples/legacy/%.c $(example_needs) $(O)/libvitro_interpose.a
+	@mkdir -p $(@D)
+	@echo "  cc     $<"
+	@$(CC) $(filter-out -Isrc -Itests,$(ALL_CFLAGS)) -o $@ $< examples/legacy/$*.c \
+		-Wl,--whole-archive $(O)/libvitro_interpose.a -Wl,--no-whole-archive $(O)/libvitro.a $(LIBS) $(LDFLAGS)
