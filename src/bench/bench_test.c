@@ -417,3 +417,28 @@ TEST(an_unmodified_program_runs_in_a_box_with_the_same_options)
     CHECK_TRUE(vitro_bench_spawn(NULL, NULL, &error) == NULL);
     CHECK_HAS(error.text, "bench spawn: no program");
 }
+
+TEST(modules_run_in_a_box_with_the_benchs_clock)
+{
+    static const char *const argv[] = {"clocks", NULL};
+    const char *modules = tmp_path("modules");
+    struct vitro_box_findings found;
+    struct vitro_box_error why;
+
+    if (access("/usr/lib/wasm32-wasi/libc.a", R_OK) < 0 || system("command -v wasm2c >log") != 0)
+        SKIP("wasi-libc or wabt is not installed (tools/deps test)");
+    CLEANUP(mem_free)
+    char *command = mem_format("mkdir %s && clang --target=wasm32-wasi --sysroot=/usr -O1 -w -o "
+                               "%s/clocks.wasm %s/tests/wasi/clocks.c 2>log",
+                               modules, modules, getenv("TOP") ? getenv("TOP") : ".");
+    if (system(command) != 0)
+        SKIP("clang cannot make modules here");
+    vitro_box *box = vitro_bench_spawn(
+        &(struct vitro_bench_options){.clock = "2026-01-01T00:00:00Z", .proc_wasi = modules},
+        &(struct vitro_box_options){.argv = argv, .capture_output = 1}, &error);
+    if (!box)
+        check_fail(__FILE__, __LINE__, "%s", error.text);
+    CHECK_OK(vitro_box_wait(box, &found, &why), why);
+    CHECK_HAS(found.output, "1767225600");
+    vitro_box_free(box);
+}
