@@ -159,7 +159,7 @@ static void slots_collect(vitro_leaks *leaks)
         uint64_t more = __atomic_exchange_n(&slot->count, 0, __ATOMIC_RELAXED);
         if (more)
             row_add(row_of(leaks, slot->capability), more, slot->worker, slot->number,
-                    (void *const *)&slot->caller, 1);
+                    (void *const *)&slot->caller, slot->caller != NULL);
     }
 }
 
