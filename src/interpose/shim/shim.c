@@ -94,7 +94,6 @@ EXPORT long syscall(long number, ...)
     return shim.real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-EXPORT ssize_t __getdelim(char **line, size_t *size, int end, FILE *file);
 EXPORT ssize_t __getdelim(char **line, size_t *size, int end, FILE *file)
 {
     return getdelim(line, size, end, file);
