@@ -89,7 +89,7 @@ static void start_programs(struct buf *story)
     buf_addf(story, "spawn %d\n", WEXITSTATUS(status));
 
     argv[1] = "die";
-    pid = vfork();
+    pid = vfork(); /* NOLINT: what it is about */
     if (pid == 0) {
         (void)execv(tool, argv);
         _exit(99);
