@@ -128,7 +128,7 @@ static int start(struct host_double *d, struct ask *ask, bool answered,
         r = take_step(d, call, &config, err);
     if (r == 1)
         r = spawner_start(own_spawner(d), &config, call, ret, err);
-    else if (r == 0 && d->spawner && (spawner_queued(d->spawner) || !d->cassette))
+    else if (r == 0 && d->spawner && (!d->cassette || spawner_queued(d->spawner)))
         r = vitro_process_spawn(vitro_spawner_processes(d->spawner), call, ret,
                                 (struct vitro_host_error *)err);
     else if (r == 0 && d->cassette)

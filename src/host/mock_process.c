@@ -82,6 +82,8 @@ void mock_drop(vitro_mock_process *process)
     *at = process->next;
     if (!*at)
         spawner->last = at;
+    if (spawner->queue == process)
+        spawner->queue = process->next;
     unlock(spawner);
     mock_free(process);
 }
@@ -176,19 +178,21 @@ static vitro_mock_process *choose(vitro_spawner *spawner, const struct vitro_pro
     CLEANUP(buf_done) struct buf why = {0};
     size_t number = 0;
 
-    for (vitro_mock_process *process = spawner->first; process; process = process->next) {
-        number++;
+    while (spawner->queue && spawner->queue->spawned)
+        spawner->queue = spawner->queue->next;
+    for (vitro_mock_process *process = spawner->queue; process; process = process->next) {
         if (process->spawned)
             continue;
+        number++;
         CLEANUP(buf_done) struct buf reason = {0};
         if (call_rule_fits(&process->rule, asked, call->input, call->input_length, &reason))
             return process;
-        buf_addf(&why, "\n  double %zu does not fit: %s", number, buf_text(&reason));
+        buf_addf(&why, "\n  double %zu in the queue does not fit: %s", number, buf_text(&reason));
     }
     add_call(&words, asked);
     (void)err_set(err, -ENODATA, "spawn %s: no double is queued for it%s%s", buf_text(&words),
                   buf_text(&why),
-                  number && !why.length ? "; all that were queued are spawned" : "");
+                  spawner->first && !why.length ? "; all that were queued are spawned" : "");
     return NULL;
 }
 
@@ -265,6 +269,8 @@ static void enqueue(vitro_spawner *spawner, vitro_mock_process *process)
 {
     *spawner->last = process;
     spawner->last = &process->next;
+    if (!spawner->queue)
+        spawner->queue = process;
 }
 
 int spawner_start(vitro_spawner *spawner, const struct vitro_mock_config *config,

@@ -37,6 +37,7 @@ struct vitro_spawner {
     struct vitro_processes processes; /* first */
     struct mock_room room;
     vitro_mock_process *first, **last;
+    vitro_mock_process *queue;     /* all before it are spawned; NULL: all are */
     struct mock_spawned **spawned; /* owned; one block each, so that what was handed out stays */
     size_t spawned_count;
 };

@@ -91,7 +91,7 @@ TEST(doubles_are_chosen_by_their_patterns_in_the_order_of_the_queue)
     CHECK_INT(vitro_process_finish(vitro_spawner_processes(spawner),
                                    &(struct vitro_process_call){.argv = argv}, &result, &error),
               -ENODATA);
-    CHECK_HAS(error.text, "double 1 does not fit: program: wants hg, got");
+    CHECK_HAS(error.text, "double 1 in the queue does not fit: program: wants hg, got");
     vitro_spawner_free(spawner);
 }
 
