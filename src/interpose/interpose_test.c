@@ -585,7 +585,7 @@ TEST(a_timerfd_counts_virtual_expirations)
     (void)sleep(100);
 }
 
-TEST(a_signal_handler_may_ask_for_time_and_post_a_semaphore)
+TEST(a_signal_handler_may_ask_for_the_time)
 {
     VITRO_BENCH bench = bench_at("2026-01-01T00:01:00Z");
     void (*old)(int) = signal(SIGUSR2, on_signal);
@@ -595,6 +595,46 @@ TEST(a_signal_handler_may_ask_for_time_and_post_a_semaphore)
     CHECK_INT(rung, 1);
     CHECK_INT(rung_at, 60);
     (void)signal(SIGUSR2, old);
+}
+
+static sem_t posted, taken;
+
+static void on_signal_post(int number)
+{
+    (void)number;
+    (void)sem_post(&posted);
+}
+
+static void *poke(void *arg)
+{
+    for (int i = 0; i < 2000; i++) {
+        (void)pthread_kill(*(pthread_t *)arg, SIGUSR2);
+        (void)sem_wait(&taken);
+    }
+    return NULL;
+}
+
+/* It comes at any moment: while the thread waits, and while it is about to. */
+TEST(a_signal_handler_may_post_the_semaphore_its_own_thread_waits_for)
+{
+    struct sigaction action = {.sa_handler = on_signal_post, .sa_flags = SA_RESTART}, old;
+    pthread_t self = pthread_self(), thread;
+    int count = 0;
+
+    (void)sem_init(&posted, 0, 0);
+    (void)sem_init(&taken, 0, 0);
+    CHECK_INT(sigaction(SIGUSR2, &action, &old), 0);
+    CHECK_INT(pthread_create(&thread, NULL, poke, &self), 0); /* of no bench */
+    VITRO_BENCH bench = bench_at("2026-01-01");
+    while (count < 2000) {
+        while (sem_wait(&posted) < 0)
+            CHECK_INT(errno, EINTR);
+        count++;
+        (void)sem_post(&taken);
+    }
+    CHECK_INT(now(), 0);
+    CHECK_INT(pthread_join(thread, NULL), 0);
+    CHECK_INT(sigaction(SIGUSR2, &old, NULL), 0);
 }
 
 /* ---- children */
