@@ -613,8 +613,10 @@ static void loop(struct box *box)
             idle = idle_check(box);
             if (idle == IDLE_YES && terminal_flush(box))
                 idle = idle_check(box);
-            if (idle == IDLE_YES)
+            if (idle == IDLE_YES) {
+                computing_over(box);
                 progress = special_refill(box) || idle_step(box);
+            }
         } else if (vclock_virtual(&box->clock)) {
             progress = fire_due(box);
         }
@@ -626,6 +628,8 @@ static void loop(struct box *box)
             continue;
         }
         uint64_t now = wall_monotonic_ns();
+        if (idle == IDLE_NO && computing_step(box, next_deadline(box), now, !last_event))
+            continue;
         if (!last_event)
             last_event = now;
         if (looks++ < 3 && idle == IDLE_NO) {

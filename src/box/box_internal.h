@@ -145,10 +145,18 @@ struct vclock { /* vclock.c */
     uint64_t jumps, ticks;
 };
 
+struct computing {      /* computing.c */
+    uint64_t looked_ns; /* real: of the last look */
+    uint64_t quiet_ns;  /* real time without an event, as far as it was seen */
+    uint64_t times;     /* that a deadline came by it */
+    bool again;         /* and the box was not idle since */
+};
+
 struct box {
     const struct box_options *options;
     struct box_findings *findings;
     struct vclock clock;
+    struct computing computing;
     struct deadline_heap deadlines;
     struct task *first_task;
     struct task *buckets[1024]; /* hash by tid */
@@ -355,6 +363,10 @@ void box_tape_moved(struct box *box);                 /* the clock is about to m
 /* A file that was put into the bundle. */
 int box_tape_add_file(struct box *box, const char *name, const char *role, struct err *err);
 int box_tape_close(struct box *box, struct err *err);
+
+/* computing.c: somebody runs. True if a deadline came although. */
+bool computing_step(struct box *box, struct deadline *next, uint64_t now_ns, bool any_event);
+void computing_over(struct box *box); /* the box is idle */
 
 /* outside.c: all are idle, but somebody outside may answer before `next` (or at all). */
 bool outside_pending(struct box *box, const struct deadline *next);

@@ -147,3 +147,19 @@ void order_guests(const struct box *box)
     else if (box->options->cpus <= 1)
         set_batch();
 }
+
+void order_behind(const struct box *box, pid_t tid)
+{
+    struct sched_param param = {.sched_priority = PRIORITY};
+
+    if (!box->realtime)
+        return;
+    (void)sched_setscheduler(tid, SCHED_OTHER, &(struct sched_param){0});
+    (void)sched_setscheduler(tid, SCHED_RR, &param); /* a task whose priority rises is put last */
+}
+
+void order_watch(const struct box *box, bool above)
+{
+    if (box->realtime)
+        (void)set_realtime(above ? PRIORITY_INIT : PRIORITY);
+}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* sys_timer: alarm, interval timers, POSIX timers and timerfds on the virtual clock.
+/* sys_timer: alarm, interval timers and POSIX timers on the virtual clock.
  *
- * The kernel's own timers are never armed with what the guest asks for. Signal timers live here: at
- * their expiry the supervisor queues the signal, marked SI_TIMER; the one of alarm() is given the
- * kernel's mark at its delivery stop. A timerfd stays the guest's: at its expiry the supervisor
- * arms it, through a descriptor of its own for the same open file, with a time that has passed, so
- * read, poll, epoll, dup and passing it around are the kernel's. */
-#include "box/policy.h"
+ * The kernel's own timers are not armed with what the guest asks for: signal timers live here, and
+ * at their expiry the supervisor queues the signal, marked SI_TIMER; the one of alarm() is given
+ * the kernel's mark at its delivery stop.
+ *
+ * Timers on CPU time are the kernel's. No virtual CPU time passes while a guest computes, so they
+ * could never fire, and programs wait for them: profilers, limits. One that fires is a leak. Our
+ * own timers have high numbers, so that the two kinds are told apart. */
+#include "box/vtimer.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -24,44 +26,27 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { ITIMER_MARK = 0x7669, TIMER_IDS_MAX = 4096 };
-
-struct vtimer {
-    struct deadline deadline;
-    struct process *process; /* NULL for a timerfd */
-    struct vtimer *next;
-    int64_t interval_ns;
-    clockid_t clock;
-    /* POSIX and interval timers */
-    int id; /* -1: ITIMER_REAL */
-    int notify, signal;
-    pid_t thread;   /* SIGEV_THREAD_ID, in the box's numbers */
-    uint64_t value; /* sigev_value */
-    int overrun;
-    /* timerfd */
-    int fd; /* of the supervisor, same open file */
-    uint64_t unread, fired;
-};
+enum { TIMERS_MAX = 4096, FIRST_ID = 1 << 20, ITIMER_MARK = INT32_MAX };
 
 struct process_timers {
     struct vtimer alarm;
-    struct vtimer cpu[2]; /* ITIMER_VIRTUAL, ITIMER_PROF: kept, since CPU time hardly passes */
     struct vtimer *posix;
-    int next_id;
+    int created, live;
+    bool has_cpu; /* timers on CPU time: the kernel's */
 };
 
 /* ---- setting and showing ------------------------------------------------------------------- */
 
 static struct process_timers *timers_of(struct process *process);
 
-static int64_t ns_of(int64_t seconds, int64_t nanoseconds)
+int64_t vtimer_ns(int64_t seconds, int64_t nanoseconds)
 {
     if (seconds > INT64_MAX / 4 / (int64_t)NS_PER_SEC)
         return INT64_MAX / 4;
     return seconds * (int64_t)NS_PER_SEC + nanoseconds;
 }
 
-static void show(const struct box *box, const struct vtimer *timer, int64_t out[4])
+void vtimer_show(const struct box *box, const struct vtimer *timer, int64_t out[4])
 {
     int64_t left = timer->deadline.index ? timer->deadline.due_ns - vclock_now(&box->clock) : 0;
 
@@ -82,7 +67,7 @@ static void to_timeval(int64_t value[4])
     }
 }
 
-static void set(struct box *box, struct vtimer *timer, int64_t value_ns, int64_t interval_ns,
+void vtimer_set(struct box *box, struct vtimer *timer, int64_t value_ns, int64_t interval_ns,
                 bool absolute)
 {
     int64_t due = value_ns;
@@ -154,7 +139,8 @@ static void fire_signal(struct box *box, struct deadline *deadline)
     int64_t due = deadline->due_ns;
 
     deadline_disarm(&box->deadlines, deadline);
-    tape_event(box, timer->process, 1, TAPE_NOTE, "\"text\":\"timer %d fires\"", timer->id);
+    tape_event(box, timer->process, 1, TAPE_NOTE, "\"text\":\"timer %d fires\"",
+               timer->id >= 0 ? timer->id - FIRST_ID : timer->id);
     if (timer->interval_ns)
         deadline_repeat(&box->deadlines, deadline, due + timer->interval_ns);
     if (timer->notify == SIGEV_NONE)
@@ -167,14 +153,26 @@ static void fire_signal(struct box *box, struct deadline *deadline)
     timer->overrun = 0;
 }
 
+/* A timer or a limit of the kernel's on CPU time. */
+static bool is_cpu_time(const struct process *process, const siginfo_t *info)
+{
+    bool named =
+        info->si_signo == SIGVTALRM || info->si_signo == SIGPROF || info->si_signo == SIGXCPU;
+
+    return (named && info->si_code == SI_KERNEL) ||
+           (process->timers && process->timers->has_cpu && info->si_code == SI_TIMER &&
+            info->si_timerid < FIRST_ID);
+}
+
 void timers_signal(struct box *box, struct task *task, int signal)
 {
     siginfo_t info;
 
-    (void)box;
-    if (signal != SIGALRM || ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
+    if (ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
         return;
-    if (info.si_code != SI_TIMER || info.si_timerid != ITIMER_MARK)
+    if (is_cpu_time(task->process, &info))
+        leak_add(box, task->process, "timer/cpu");
+    if (signal != SIGALRM || info.si_code != SI_TIMER || info.si_timerid != ITIMER_MARK)
         return;
     memset(&info, 0, sizeof info);
     info.si_signo = signal;
@@ -197,8 +195,6 @@ static struct process_timers *timers_of(struct process *process)
     if (!process->timers) {
         process->timers = mem_alloc(sizeof *process->timers);
         init_signal_timer(&process->timers->alarm, process, -1, SIGALRM);
-        init_signal_timer(&process->timers->cpu[0], process, -2, SIGVTALRM);
-        init_signal_timer(&process->timers->cpu[1], process, -3, SIGPROF);
     }
     return process->timers;
 }
@@ -208,6 +204,7 @@ static void drop_posix(struct box *box, struct process_timers *timers)
     while (timers->posix) {
         struct vtimer *timer = timers->posix;
         timers->posix = timer->next;
+        timers->live--;
         deadline_disarm(&box->deadlines, &timer->deadline);
         free(timer);
     }
@@ -240,32 +237,40 @@ static enum verdict done(struct task *task, long result)
 enum verdict sys_setitimer(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
-    struct process_timers *timers = timers_of(task->process);
+    struct vtimer *timer = &timers_of(task->process)->alarm;
     int64_t old[4], new[4] = {0};
 
-    if (regs->rdi > 2 || (regs->rsi && guest_read(task, regs->rsi, new, sizeof new) < 0))
+    if (regs->rsi && guest_read(task, regs->rsi, new, sizeof new) < 0)
         return VERDICT_GO; /* the kernel names the error */
+    if (regs->rdi != ITIMER_REAL) {
+        task->process->timers->has_cpu |= new[2] || new[3];
+        return VERDICT_GO;
+    }
     if (new[0] < 0 || new[2] < 0 || new[1] < 0 || new[1] > 999999 || new[3] < 0 || new[3] > 999999)
         return VERDICT_GO;
-    struct vtimer *timer = regs->rdi == ITIMER_REAL ? &timers->alarm : &timers->cpu[regs->rdi - 1];
-    show(box, timer, old);
+    vtimer_show(box, timer, old);
     to_timeval(old);
-    if (regs->rdi == ITIMER_REAL)
-        set(box, timer, ns_of(new[2], new[3] * 1000), ns_of(new[0], new[1] * 1000), false);
-    else
-        timer->interval_ns = ns_of(new[0], new[1] * 1000);
+    vtimer_set(box, timer, vtimer_ns(new[2], new[3] * 1000), vtimer_ns(new[0], new[1] * 1000),
+               false);
     return done(task, regs->rdx ? guest_write(task, regs->rdx, old, sizeof old) : 0);
+}
+
+/* What is left of a timer on CPU time tells how fast the machine is. */
+static enum verdict look_at_cpu(struct box *box, struct task *task)
+{
+    if (task->process->timers && task->process->timers->has_cpu)
+        leak_add(box, task->process, "timer/cpu");
+    return VERDICT_GO;
 }
 
 enum verdict sys_getitimer(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
-    struct process_timers *timers = timers_of(task->process);
     int64_t value[4];
 
-    if (regs->rdi > 2)
-        return VERDICT_GO;
-    show(box, regs->rdi == ITIMER_REAL ? &timers->alarm : &timers->cpu[regs->rdi - 1], value);
+    if (regs->rdi != ITIMER_REAL)
+        return look_at_cpu(box, task);
+    vtimer_show(box, &timers_of(task->process)->alarm, value);
     to_timeval(value);
     return done(task, guest_write(task, regs->rsi, value, sizeof value));
 }
@@ -276,8 +281,8 @@ enum verdict sys_alarm(struct box *box, struct task *task)
     int64_t old[4];
     unsigned seconds = (unsigned)task_regs(task)->rdi;
 
-    show(box, timer, old);
-    set(box, timer, ns_of(seconds, 0), 0, false);
+    vtimer_show(box, timer, old);
+    vtimer_set(box, timer, vtimer_ns(seconds, 0), 0, false);
     if (old[3] >= (int64_t)NS_PER_SEC / 2 || (old[2] == 0 && old[3]))
         old[2]++;
     return done(task, old[2]);
@@ -291,6 +296,7 @@ struct guest_sigevent { /* the kernel's struct sigevent */
     pid_t thread;
 };
 
+/* NULL: none of ours; the kernel knows it, or says that there is none. */
 static struct vtimer *find_posix(struct task *task, uint64_t id)
 {
     struct vtimer *timer = task->process->timers ? task->process->timers->posix : NULL;
@@ -308,6 +314,10 @@ enum verdict sys_timer_create(struct box *box, struct task *task)
     clockid_t clock = (clockid_t)regs->rdi;
 
     (void)box;
+    if (clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID) {
+        timers->has_cpu = true;
+        return VERDICT_GO;
+    }
     if (clock > CLOCK_TAI || clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_REALTIME_COARSE ||
         clock == CLOCK_MONOTONIC_COARSE)
         return done(task, -EINVAL);
@@ -316,20 +326,21 @@ enum verdict sys_timer_create(struct box *box, struct task *task)
     if (event.notify != SIGEV_SIGNAL && event.notify != SIGEV_NONE &&
         event.notify != SIGEV_THREAD_ID && event.notify != SIGEV_THREAD)
         return done(task, -EINVAL);
-    if (timers->next_id == TIMER_IDS_MAX)
+    if (timers->live == TIMERS_MAX)
         return done(task, -EAGAIN);
     struct vtimer *timer = mem_alloc(sizeof *timer);
-    init_signal_timer(timer, task->process, timers->next_id++, event.signal);
+    init_signal_timer(timer, task->process, FIRST_ID + timers->created++, event.signal);
     timer->clock = clock;
     timer->notify = event.notify;
     timer->thread = event.thread;
     timer->value = regs->rsi ? event.value : (uint64_t)timer->id;
     timer->next = timers->posix;
     timers->posix = timer;
+    timers->live++;
     return done(task, guest_write(task, regs->rdx, &timer->id, sizeof timer->id));
 }
 
-static bool valid_itimerspec(const int64_t value[4])
+bool vtimer_is_valid(const int64_t value[4])
 {
     return value[0] >= 0 && value[2] >= 0 && value[1] >= 0 && value[1] < (int64_t)NS_PER_SEC &&
            value[3] >= 0 && value[3] < (int64_t)NS_PER_SEC;
@@ -342,17 +353,14 @@ enum verdict sys_timer_settime(struct box *box, struct task *task)
     int64_t old[4], new[4];
 
     if (!timer)
-        return done(task, -EINVAL);
+        return VERDICT_GO;
     if (guest_read(task, regs->rdx, new, sizeof new) < 0)
         return done(task, -EFAULT);
-    if (!valid_itimerspec(new))
+    if (!vtimer_is_valid(new))
         return done(task, -EINVAL);
-    show(box, timer, old);
-    /* CPU-time timers never fire by themselves: CPU time stands still in a box. */
-    bool cpu = timer->clock < 0 || timer->clock == CLOCK_PROCESS_CPUTIME_ID ||
-               timer->clock == CLOCK_THREAD_CPUTIME_ID;
-    if (!cpu)
-        set(box, timer, ns_of(new[2], new[3]), ns_of(new[0], new[1]), regs->rsi & TIMER_ABSTIME);
+    vtimer_show(box, timer, old);
+    vtimer_set(box, timer, vtimer_ns(new[2], new[3]), vtimer_ns(new[0], new[1]),
+               regs->rsi & TIMER_ABSTIME);
     return done(task, regs->r10 ? guest_write(task, regs->r10, old, sizeof old) : 0);
 }
 
@@ -363,8 +371,8 @@ enum verdict sys_timer_gettime(struct box *box, struct task *task)
     int64_t value[4];
 
     if (!timer)
-        return done(task, -EINVAL);
-    show(box, timer, value);
+        return look_at_cpu(box, task);
+    vtimer_show(box, timer, value);
     return done(task, guest_write(task, regs->rsi, value, sizeof value));
 }
 
@@ -373,7 +381,7 @@ enum verdict sys_timer_getoverrun(struct box *box, struct task *task)
     struct vtimer *timer = find_posix(task, task_regs(task)->rdi);
 
     (void)box;
-    return done(task, timer ? timer->overrun : -EINVAL);
+    return timer ? done(task, timer->overrun) : VERDICT_GO;
 }
 
 enum verdict sys_timer_delete(struct box *box, struct task *task)
@@ -381,178 +389,13 @@ enum verdict sys_timer_delete(struct box *box, struct task *task)
     struct vtimer *timer = find_posix(task, task_regs(task)->rdi);
 
     if (!timer)
-        return done(task, -EINVAL);
+        return VERDICT_GO;
     struct vtimer **link = &task->process->timers->posix;
     while (*link != timer)
         link = &(*link)->next;
     *link = timer->next;
+    task->process->timers->live--;
     deadline_disarm(&box->deadlines, &timer->deadline);
     free(timer);
     return done(task, 0);
-}
-
-/* ---- timerfd ------------------------------------------------------------------------------- */
-
-static bool is_timerfd(struct task *task, int fd)
-{
-    char path[48], target[64];
-
-    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, fd);
-    ssize_t length = readlink(path, target, sizeof target - 1);
-    if (length < 0)
-        return false;
-    target[length] = '\0';
-    return strcmp(target, "anon_inode:[timerfd]") == 0;
-}
-
-static clockid_t timerfd_clock(struct task *task, int fd)
-{
-    char path[48];
-    struct err err;
-    CLEANUP(buf_done) struct buf text = {0};
-
-    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", task->tid, fd);
-    if (file_read(path, 4096, &text, &err) < 0)
-        return CLOCK_MONOTONIC;
-    const char *line = strstr(buf_text(&text), "clockid:");
-    return line ? (clockid_t)strtol(line + 8, NULL, 10) : CLOCK_MONOTONIC;
-}
-
-static int borrow_fd(struct task *task, int fd)
-{
-    CLEANUP(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, task->process->pid, 0);
-
-    return pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-}
-
-/* Arms the guest's timerfd so that exactly `count` expirations can be read from it now. */
-static void make_readable(struct vtimer *timer, uint64_t count)
-{
-    struct itimerspec value = {.it_value = {0, 1}};
-
-    if (count > 1) {
-        int64_t now =
-            vclock_is_realtime(timer->clock) ? wall_now_ns() : (int64_t)wall_monotonic_ns();
-        int64_t interval = now / (int64_t)(count + 1);
-        int64_t first = now - (int64_t)(count - 1) * interval - 1;
-        value.it_value =
-            (struct timespec){first / (int64_t)NS_PER_SEC, first % (int64_t)NS_PER_SEC};
-        value.it_interval =
-            (struct timespec){interval / (int64_t)NS_PER_SEC, interval % (int64_t)NS_PER_SEC};
-    }
-    (void)timerfd_settime(timer->fd, TFD_TIMER_ABSTIME, &value, NULL);
-}
-
-static void fire_timerfd(struct box *box, struct deadline *deadline)
-{
-    struct vtimer *timer = (struct vtimer *)deadline;
-    int64_t due = deadline->due_ns;
-    struct pollfd unread = {.fd = timer->fd, .events = POLLIN};
-
-    deadline_disarm(&box->deadlines, deadline);
-    timer->unread = poll(&unread, 1, 0) == 1 ? timer->unread + 1 : 1;
-    tape_event(box, NULL, 1, TAPE_NOTE, "\"text\":\"timerfd fires\"");
-    make_readable(timer, timer->unread);
-    if (timer->interval_ns)
-        deadline_repeat(&box->deadlines, deadline, due + timer->interval_ns);
-}
-
-static struct vtimer *find_timerfd(struct box *box, struct task *task, int fd)
-{
-    for (struct vtimer *timer = box->timerfds; timer; timer = timer->next)
-        if (syscall(SYS_kcmp, getpid(), task->process->pid, 0 /* KCMP_FILE */, timer->fd, fd) == 0)
-            return timer;
-    return NULL;
-}
-
-static struct vtimer *add_timerfd(struct box *box, struct task *task, int fd)
-{
-    int own = borrow_fd(task, fd);
-
-    if (own < 0)
-        return NULL;
-    struct vtimer *timer = mem_alloc(sizeof *timer);
-    timer->deadline.fire = fire_timerfd;
-    timer->fd = own;
-    timer->clock = timerfd_clock(task, fd);
-    timer->next = box->timerfds;
-    box->timerfds = timer;
-    return timer;
-}
-
-/* True if a guest still has the open file that `timer` is about. */
-static bool is_held(struct box *box, const struct vtimer *timer)
-{
-    for (struct process *process = box->processes; process; process = process->next) {
-        char path[48];
-        struct dirent *entry;
-        bool held = false;
-        (void)snprintf(path, sizeof path, "/proc/%d/fd", process->pid);
-        DIR *directory = opendir(path);
-        while (directory && !held && (entry = readdir(directory)))
-            held = syscall(SYS_kcmp, getpid(), process->pid, 0 /* KCMP_FILE */, timer->fd,
-                           strtol(entry->d_name, NULL, 10)) == 0;
-        if (directory)
-            (void)closedir(directory);
-        if (held)
-            return true;
-    }
-    return false;
-}
-
-/* A periodic timerfd that nobody has any more must not keep the clock moving. Looked at when it
- * would fire for the second time, and then now and again. */
-bool timers_collect(struct box *box, struct deadline *first)
-{
-    struct vtimer *timer = (struct vtimer *)first;
-
-    if (first->fire != fire_timerfd || timer->fired++ % 64 != 1 || is_held(box, timer))
-        return false;
-    struct vtimer **link = &box->timerfds;
-    while (*link != timer)
-        link = &(*link)->next;
-    *link = timer->next;
-    deadline_disarm(&box->deadlines, first);
-    fd_close(timer->fd);
-    free(timer);
-    return true;
-}
-
-enum verdict sys_timerfd_settime(struct box *box, struct task *task)
-{
-    static const struct itimerspec zero;
-    struct user_regs_struct *regs = task_regs(task);
-    int64_t old[4], new[4];
-    int fd = (int)regs->rdi;
-
-    if (regs->rsi & ~(uint64_t)(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET) ||
-        !is_timerfd(task, fd) || guest_read(task, regs->rdx, new, sizeof new) < 0 ||
-        !valid_itimerspec(new))
-        return VERDICT_GO; /* the kernel names the error */
-    struct vtimer *timer = find_timerfd(box, task, fd);
-    if (!timer)
-        timer = add_timerfd(box, task, fd);
-    if (!timer) {
-        leak_add(box, task->process, "clock/timerfd");
-        return VERDICT_GO;
-    }
-    show(box, timer, old);
-    (void)timerfd_settime(timer->fd, 0, &zero, NULL);
-    timer->unread = 0;
-    set(box, timer, ns_of(new[2], new[3]), ns_of(new[0], new[1]), regs->rsi & TFD_TIMER_ABSTIME);
-    return done(task, regs->r10 ? guest_write(task, regs->r10, old, sizeof old) : 0);
-}
-
-enum verdict sys_timerfd_gettime(struct box *box, struct task *task)
-{
-    struct user_regs_struct *regs = task_regs(task);
-    int64_t value[4];
-
-    if (!is_timerfd(task, (int)regs->rdi))
-        return VERDICT_GO;
-    struct vtimer *timer = find_timerfd(box, task, (int)regs->rdi);
-    if (!timer)
-        return VERDICT_GO; /* never armed: all zero */
-    show(box, timer, value);
-    return done(task, guest_write(task, regs->rsi, value, sizeof value));
 }

@@ -1,5 +1,33 @@
-# vitro run: clocks that are moved from outside, nothing left behind. More in tests/vt/run.vt.
+# vitro run: clocks that are moved from outside or by computing, nothing left behind. More in tests/vt/run.vt.
 . "$TOP/tests/lib/tap.sh"
+
+test_that "a guest that computes until time passes gets there, and is told of" '
+    run "$VITRO" run -- /usr/bin/python3 -c "
+import signal, time
+rung = []
+signal.signal(signal.SIGALRM, lambda *a: rung.append(1)); signal.alarm(1)
+while not rung: pass
+print(time.clock_gettime(time.CLOCK_REALTIME) - 1767225600, time.process_time())"
+    status_is 0; out_is "1.0 1.0"; err_has "a guest computed for longer than 2 s while another waited"
+    need go
+    cat >spin.go <<GO
+package main
+import ("fmt"; "time")
+func main() { x := 0; go func() { for { x++ } }(); time.Sleep(time.Millisecond); fmt.Println("preempted") }
+GO
+    GO111MODULE=off GOCACHE="$PWD/cache" CGO_ENABLED=0 go build -o spin spin.go
+    run "$VITRO" run -- ./spin; status_is 0; out_is preempted'
+
+test_that "timers on CPU time fire, as leaks" '
+    script="
+import signal
+rung = []
+signal.signal(signal.SIGPROF, lambda *a: rung.append(1)); signal.setitimer(signal.ITIMER_PROF, 0.02)
+while not rung: pass
+print(len(rung))"
+    run "$VITRO" run -- /usr/bin/python3 -c "$script"; status_is 121; out_is 1; err_has "timer/cpu"
+    run "$VITRO" run --allow leak -- /usr/bin/python3 -c "$script"; status_is 0
+    run "$VITRO" run -- /usr/bin/python3 -c "import signal; signal.setitimer(signal.ITIMER_PROF, 1000)"; status_is 0'
 
 test_that "a manual clock moves by command, from deadline to deadline" '
     "$VITRO" run --clock 2026-01-01,manual --control "$PWD/box" -- sh -c "sleep 10; date; sleep 10; date" >"$RUN/guest" 2>&1 &

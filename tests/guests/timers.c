@@ -6,6 +6,7 @@ timerfd missed 4 at 11.0
 left 2.0
 posix signal 42 at 1.5
 overrun 3
+5000 timers
 order abcde
 */
 #include "guest.h"
@@ -58,6 +59,11 @@ int main(void)
     sigwaitinfo(&set, &info);
     printf("overrun %d\n", timer_getoverrun(id));
     timer_delete(id);
+    int made = 0;
+    for (int i = 0; i < 5000; i++, made++)
+        if (timer_create(CLOCK_MONOTONIC, NULL, &id) < 0 || timer_delete(id) < 0)
+            break;
+    printf("%d timers\n", made);
     pthread_t threads[5];
     for (int i = 0; i < 5; i++) {
         pthread_create(&threads[i], NULL, sleeper, &"abcde"[i]);

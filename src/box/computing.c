@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* computing: guests that compute while others wait for time to pass.
+ *
+ * A paused clock stands while anybody runs. Most programs do not mind; but some run until time
+ * passes: a loop that an alarm is to end, a thread that waits for another one's interpreter lock,
+ * whose scheduler takes it away after some milliseconds. They never become idle and never ask what
+ * time it is, so nothing would ever happen again. Hence when no guest has stopped for two seconds
+ * of real time and somebody waits for a deadline, that deadline comes after as much more real time
+ * as it is away: as on the machine itself. Once a box has been seen doing this, deadlines come in
+ * that way at once, until it is idle again.
+ *
+ * It is the one place where a held clock moves because real time passed (decision 0026). What comes
+ * of it may differ from run to run, and a note says so. */
+#include "box/box_internal.h"
+#include "box/order.h"
+#include "base/trace.h"
+#include "base/when.h"
+
+#define GRACE   (2 * NS_PER_SEC)
+#define GAP_MAX (50 * NS_PER_MS) /* between two looks: more means that we were stopped, too */
+
+static void set_again(struct box *box, bool again)
+{
+    if (box->computing.again != again)
+        order_watch(box, again);
+    box->computing.again = again;
+}
+
+void computing_over(struct box *box)
+{
+    set_again(box, false);
+}
+
+/* Whoever can run has used that much CPU time, and lets others go first. */
+static void charge(struct box *box, uint64_t ns)
+{
+    struct blocked_call call;
+
+    FOR_EACH_TASK(box, task)
+    if (task->process && task->state == TASK_RUNNING && !idle_blocked_call(task, &call)) {
+        task->process->spin_ns += ns;
+        order_behind(box, task->tid);
+    }
+}
+
+bool computing_step(struct box *box, struct deadline *next, uint64_t now_ns, bool any_event)
+{
+    struct computing *computing = &box->computing;
+    uint64_t gap = now_ns - computing->looked_ns;
+
+    computing->looked_ns = now_ns;
+    if (any_event)
+        computing->quiet_ns = 0;
+    else
+        computing->quiet_ns += gap < GAP_MAX ? gap : GAP_MAX;
+    if (computing->again)
+        charge(box, 0);
+    if (!next || box->clock.mode != BOX_CLOCK_PAUSED || box->settle)
+        return false;
+    int64_t away = next->due_ns - vclock_now(&box->clock);
+    uint64_t grace = computing->again ? 0 : GRACE;
+    if (computing->quiet_ns < grace + (away > 0 ? (uint64_t)away : 0) ||
+        box_over_max_time(box, next->due_ns))
+        return false;
+    if (!computing->times++)
+        leak_note(box, "a guest computed for longer than 2 s while another waited for a time: time "
+                       "passed as on the machine, and runs may differ");
+    set_again(box, true);
+    computing->quiet_ns = 0;
+    trace(TRACE_CLOCK, "somebody computes: the next deadline comes");
+    box_move_clock(box, next->due_ns);
+    next->fire(box, next);
+    charge(box, away > 0 ? (uint64_t)away : 0);
+    return true;
+}

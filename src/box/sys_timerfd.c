@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* sys_timerfd: timerfds on the virtual clock. A timerfd stays the guest's: at its expiry the
+ * supervisor arms it, through a descriptor of its own for the same open file, with a time that has
+ * passed, so read, poll, epoll, dup and passing it around are the kernel's. */
+#include "box/vtimer.h"
+#include "base/fd.h"
+#include "base/trace.h"
+#include "base/wall.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+static enum verdict done(struct task *task, long result)
+{
+    task_skip(task, result);
+    return VERDICT_DONE;
+}
+
+static bool is_timerfd(struct task *task, int fd)
+{
+    char path[48], target[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, fd);
+    ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    return strcmp(target, "anon_inode:[timerfd]") == 0;
+}
+
+static clockid_t timerfd_clock(struct task *task, int fd)
+{
+    char path[48];
+    struct err err;
+    CLEANUP(buf_done) struct buf text = {0};
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", task->tid, fd);
+    if (file_read(path, 4096, &text, &err) < 0)
+        return CLOCK_MONOTONIC;
+    const char *line = strstr(buf_text(&text), "clockid:");
+    return line ? (clockid_t)strtol(line + 8, NULL, 10) : CLOCK_MONOTONIC;
+}
+
+static int borrow_fd(struct task *task, int fd)
+{
+    CLEANUP(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, task->process->pid, 0);
+
+    return pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+}
+
+/* Arms the guest's timerfd so that exactly `count` expirations can be read from it now. */
+static void make_readable(struct vtimer *timer, uint64_t count)
+{
+    struct itimerspec value = {.it_value = {0, 1}};
+
+    if (count > 1) {
+        int64_t now =
+            vclock_is_realtime(timer->clock) ? wall_now_ns() : (int64_t)wall_monotonic_ns();
+        int64_t interval = now / (int64_t)(count + 1);
+        int64_t first = now - (int64_t)(count - 1) * interval - 1;
+        value.it_value =
+            (struct timespec){first / (int64_t)NS_PER_SEC, first % (int64_t)NS_PER_SEC};
+        value.it_interval =
+            (struct timespec){interval / (int64_t)NS_PER_SEC, interval % (int64_t)NS_PER_SEC};
+    }
+    (void)timerfd_settime(timer->fd, TFD_TIMER_ABSTIME, &value, NULL);
+}
+
+static void fire_timerfd(struct box *box, struct deadline *deadline)
+{
+    struct vtimer *timer = (struct vtimer *)deadline;
+    int64_t due = deadline->due_ns;
+    struct pollfd unread = {.fd = timer->fd, .events = POLLIN};
+
+    deadline_disarm(&box->deadlines, deadline);
+    timer->unread = poll(&unread, 1, 0) == 1 ? timer->unread + 1 : 1;
+    tape_event(box, NULL, 1, TAPE_NOTE, "\"text\":\"timerfd fires\"");
+    make_readable(timer, timer->unread);
+    if (timer->interval_ns)
+        deadline_repeat(&box->deadlines, deadline, due + timer->interval_ns);
+}
+
+static struct vtimer *find_timerfd(struct box *box, struct task *task, int fd)
+{
+    for (struct vtimer *timer = box->timerfds; timer; timer = timer->next)
+        if (syscall(SYS_kcmp, getpid(), task->process->pid, 0 /* KCMP_FILE */, timer->fd, fd) == 0)
+            return timer;
+    return NULL;
+}
+
+static struct vtimer *add_timerfd(struct box *box, struct task *task, int fd)
+{
+    int own = borrow_fd(task, fd);
+
+    if (own < 0)
+        return NULL;
+    struct vtimer *timer = mem_alloc(sizeof *timer);
+    timer->deadline.fire = fire_timerfd;
+    timer->fd = own;
+    timer->clock = timerfd_clock(task, fd);
+    timer->next = box->timerfds;
+    box->timerfds = timer;
+    return timer;
+}
+
+/* True if a guest still has the open file that `timer` is about. */
+static bool is_held(struct box *box, const struct vtimer *timer)
+{
+    for (struct process *process = box->processes; process; process = process->next) {
+        char path[48];
+        struct dirent *entry;
+        bool held = false;
+        (void)snprintf(path, sizeof path, "/proc/%d/fd", process->pid);
+        DIR *directory = opendir(path);
+        while (directory && !held && (entry = readdir(directory)))
+            held = syscall(SYS_kcmp, getpid(), process->pid, 0 /* KCMP_FILE */, timer->fd,
+                           strtol(entry->d_name, NULL, 10)) == 0;
+        if (directory)
+            (void)closedir(directory);
+        if (held)
+            return true;
+    }
+    return false;
+}
+
+/* A periodic timerfd that nobody has any more must not keep the clock moving. Looked at when it
+ * would fire for the second time, and then now and again. */
+bool timers_collect(struct box *box, struct deadline *first)
+{
+    struct vtimer *timer = (struct vtimer *)first;
+
+    if (first->fire != fire_timerfd || timer->fired++ % 64 != 1 || is_held(box, timer))
+        return false;
+    struct vtimer **link = &box->timerfds;
+    while (*link != timer)
+        link = &(*link)->next;
+    *link = timer->next;
+    deadline_disarm(&box->deadlines, first);
+    fd_close(timer->fd);
+    free(timer);
+    return true;
+}
+
+enum verdict sys_timerfd_settime(struct box *box, struct task *task)
+{
+    static const struct itimerspec zero;
+    struct user_regs_struct *regs = task_regs(task);
+    int64_t old[4], new[4];
+    int fd = (int)regs->rdi;
+
+    if (regs->rsi & ~(uint64_t)(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET) ||
+        !is_timerfd(task, fd) || guest_read(task, regs->rdx, new, sizeof new) < 0 ||
+        !vtimer_is_valid(new))
+        return VERDICT_GO; /* the kernel names the error */
+    struct vtimer *timer = find_timerfd(box, task, fd);
+    if (!timer)
+        timer = add_timerfd(box, task, fd);
+    if (!timer) {
+        leak_add(box, task->process, "clock/timerfd");
+        return VERDICT_GO;
+    }
+    vtimer_show(box, timer, old);
+    (void)timerfd_settime(timer->fd, 0, &zero, NULL);
+    timer->unread = 0;
+    vtimer_set(box, timer, vtimer_ns(new[2], new[3]), vtimer_ns(new[0], new[1]),
+               regs->rsi & TFD_TIMER_ABSTIME);
+    return done(task, regs->r10 ? guest_write(task, regs->r10, old, sizeof old) : 0);
+}
+
+enum verdict sys_timerfd_gettime(struct box *box, struct task *task)
+{
+    struct user_regs_struct *regs = task_regs(task);
+    int64_t value[4];
+
+    if (!is_timerfd(task, (int)regs->rdi))
+        return VERDICT_GO;
+    struct vtimer *timer = find_timerfd(box, task, (int)regs->rdi);
+    if (!timer)
+        return VERDICT_GO; /* never armed: all zero */
+    vtimer_show(box, timer, value);
+    return done(task, guest_write(task, regs->rsi, value, sizeof value));
+}
