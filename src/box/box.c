@@ -628,7 +628,7 @@ static void loop(struct box *box)
             continue;
         }
         uint64_t now = wall_monotonic_ns();
-        if (idle == IDLE_NO && computing_step(box, next_deadline(box), now, !last_event))
+        if (idle == IDLE_NO && computing_step(box, now, !last_event))
             continue;
         if (!last_event)
             last_event = now;

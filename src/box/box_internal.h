@@ -52,6 +52,7 @@ void deadline_repeat(struct deadline_heap *heap, struct deadline *deadline, int6
 void deadline_disarm(struct deadline_heap *heap, struct deadline *deadline);
 void deadline_shift_realtime(struct deadline_heap *heap, int64_t by_ns);
 struct deadline *deadline_first(const struct deadline_heap *heap);
+bool deadline_is_before(const struct deadline *a, const struct deadline *b);
 
 enum task_state { TASK_NEW, TASK_RUNNING, TASK_STOPPED, TASK_PARKED, TASK_LISTENING };
 
@@ -365,7 +366,7 @@ int box_tape_add_file(struct box *box, const char *name, const char *role, struc
 int box_tape_close(struct box *box, struct err *err);
 
 /* computing.c: somebody runs. True if a deadline came although. */
-bool computing_step(struct box *box, struct deadline *next, uint64_t now_ns, bool any_event);
+bool computing_step(struct box *box, uint64_t now_ns, bool any_event);
 void computing_over(struct box *box); /* the box is idle */
 
 /* outside.c: all are idle, but somebody outside may answer before `next` (or at all). */

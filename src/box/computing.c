@@ -43,10 +43,40 @@ static void charge(struct box *box, uint64_t ns)
     }
 }
 
-bool computing_step(struct box *box, struct deadline *next, uint64_t now_ns, bool any_event)
+/* Somebody runs, so where a task was at the last proof of idleness does not count. A wait whose
+ * task can run is ending by itself, or has not begun. */
+static bool is_waited_for(struct deadline *deadline)
+{
+    struct task *task = deadline->fire == wait_fire ? wait_task(deadline) : NULL;
+
+    return !task || task->state != TASK_RUNNING ||
+           (idle_blocked_call(task, &task->blocked) && wait_is_current(task));
+}
+
+static struct deadline *due_next(struct box *box)
+{
+    struct deadline *next = NULL;
+
+    for (size_t i = 0; i < box->deadlines.count; i++) {
+        struct deadline *deadline = box->deadlines.items[i];
+        if (!next || deadline_is_before(deadline, next))
+            next = is_waited_for(deadline) ? deadline : next;
+    }
+    return next;
+}
+
+static uint64_t away(const struct box *box, const struct deadline *deadline)
+{
+    int64_t ns = deadline->due_ns - vclock_now(&box->clock);
+
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
 {
     struct computing *computing = &box->computing;
-    uint64_t gap = now_ns - computing->looked_ns;
+    uint64_t gap = now_ns - computing->looked_ns, grace = computing->again ? 0 : GRACE;
+    struct deadline *next = deadline_first(&box->deadlines);
 
     computing->looked_ns = now_ns;
     if (any_event)
@@ -55,11 +85,11 @@ bool computing_step(struct box *box, struct deadline *next, uint64_t now_ns, boo
         computing->quiet_ns += gap < GAP_MAX ? gap : GAP_MAX;
     if (computing->again)
         charge(box, 0);
-    if (!next || box->clock.mode != BOX_CLOCK_PAUSED || box->settle)
+    if (!next || box->clock.mode != BOX_CLOCK_PAUSED || box->settle ||
+        computing->quiet_ns < grace + away(box, next))
         return false;
-    int64_t away = next->due_ns - vclock_now(&box->clock);
-    uint64_t grace = computing->again ? 0 : GRACE;
-    if (computing->quiet_ns < grace + (away > 0 ? (uint64_t)away : 0) ||
+    next = due_next(box);
+    if (!next || computing->quiet_ns < grace + away(box, next) ||
         box_over_max_time(box, next->due_ns))
         return false;
     if (!computing->times++)
@@ -68,8 +98,8 @@ bool computing_step(struct box *box, struct deadline *next, uint64_t now_ns, boo
     set_again(box, true);
     computing->quiet_ns = 0;
     trace(TRACE_CLOCK, "somebody computes: the next deadline comes");
+    charge(box, away(box, next));
     box_move_clock(box, next->due_ns);
     next->fire(box, next);
-    charge(box, away > 0 ? (uint64_t)away : 0);
     return true;
 }

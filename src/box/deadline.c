@@ -2,7 +2,7 @@
 #include "box/box_internal.h"
 #include <assert.h>
 
-static bool before(const struct deadline *a, const struct deadline *b)
+bool deadline_is_before(const struct deadline *a, const struct deadline *b)
 {
     return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->order < b->order;
 }
@@ -15,7 +15,7 @@ static void place(struct deadline_heap *heap, size_t at, struct deadline *deadli
 
 static void sift_up(struct deadline_heap *heap, size_t at, struct deadline *deadline)
 {
-    while (at && before(deadline, heap->items[(at - 1) / 2])) {
+    while (at && deadline_is_before(deadline, heap->items[(at - 1) / 2])) {
         place(heap, at, heap->items[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
@@ -28,9 +28,10 @@ static void sift_down(struct deadline_heap *heap, size_t at, struct deadline *de
         size_t child = 2 * at + 1;
         if (child >= heap->count)
             break;
-        if (child + 1 < heap->count && before(heap->items[child + 1], heap->items[child]))
+        if (child + 1 < heap->count &&
+            deadline_is_before(heap->items[child + 1], heap->items[child]))
             child++;
-        if (!before(heap->items[child], deadline))
+        if (!deadline_is_before(heap->items[child], deadline))
             break;
         place(heap, at, heap->items[child]);
         at = child;
@@ -65,7 +66,7 @@ void deadline_disarm(struct deadline_heap *heap, struct deadline *deadline)
     deadline->index = 0;
     if (last == deadline)
         return;
-    if (at && before(last, heap->items[(at - 1) / 2]))
+    if (at && deadline_is_before(last, heap->items[(at - 1) / 2]))
         sift_up(heap, at, last);
     else
         sift_down(heap, at, last);
