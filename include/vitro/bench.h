@@ -76,18 +76,30 @@ struct vitro_bench_leak {
     const char *capability, *worker, *callers; /* as of vitro/leaks.h */
     uint64_t count;
 };
+struct vitro_bench_program { /* that was recorded or played */
+    const char *program;     /* as it was called: "git", "/usr/bin/git" */
+    const char *const *argv; /* NULL-ended; the first is the program */
+    int exit_code;           /* -1 if a signal ended it */
+    int signal;              /* 0 if none did */
+    int played;              /* it did not run */
+    const char *worker;      /* who started it */
+    int64_t at_ns;           /* when, on the bench's clock */
+};
 struct vitro_bench_findings {
     char *diff; /* what the overlay holds, as a patch; "" if nothing */
     size_t diff_length;
-    size_t recorded;  /* programs that were recorded */
-    char *programs;   /* that were recorded or played, "git log -1 -> 0", a line each; NULL: real */
+    size_t recorded;                      /* programs that were recorded */
+    struct vitro_bench_program *programs; /* by time, then worker; NULL: real */
+    size_t program_count;
     const char *tape; /* where it was written; NULL: no tape */
     uint64_t tape_records;
     struct vitro_bench_leak *leaks;
     size_t leak_count;
-    char *unmatched; /* calls that no recording answered, a line each */
-    char *unused;    /* recordings that nobody asked for */
-    char *denied;    /* connections that no rule allowed, a line each */
+    const char *const *unmatched; /* calls that no recording answered, and what came closest */
+    size_t unmatched_count;
+    const char *const *unused; /* recordings that nobody asked for: "git status" */
+    size_t unused_count;
+    char *denied; /* connections that no rule allowed, a line each */
     uint64_t denied_count;
     size_t threads; /* that were started in it and still run, in the real world now */
     void *hidden;

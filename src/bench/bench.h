@@ -8,6 +8,15 @@
 #include "interpose/world.h"
 #include "vitro/bench.h"
 
+/* A program that was recorded or played. */
+struct bench_program {
+    char **argv, *worker; /* owned */
+    int exit_code, signal;
+    bool played;
+    int64_t now_ns;
+    uint64_t monotonic_ns, number;
+};
+
 struct vitro_bench {
     struct vitro_world world; /* first */
     struct vitro_frame frame;
@@ -19,7 +28,9 @@ struct vitro_bench {
     struct vitro_overlay *overlay;
     vitro_cassette *cassette;
     char *cassette_path;
-    const char *proc_mode; /* a literal */
+    const char *proc_mode;          /* a literal */
+    struct bench_program *programs; /* owned; under the world's lock */
+    size_t program_count, program_capacity;
     struct tape_notes notes;
     char *tape_path, *tape_script;
     char **tape_argv;
@@ -38,6 +49,11 @@ void bench_free(struct vitro_world *world);
 int bench_clock_parse(const char *text, struct vitro_paused_options *ret, struct err *err);
 /* -ENOSYS for an axis that is not built, -EINVAL for what contradicts itself. */
 int bench_options_check(const struct vitro_bench_options *options, struct err *err);
+
+/* bench_programs.c: what the cassette is asked for, as it happens. */
+void bench_programs_watch(struct vitro_bench *bench);
+void bench_programs_sort(struct vitro_bench *bench);
+void bench_programs_done(struct bench_program *programs, size_t count);
 
 /* bench_findings.c: what is found, in the order of the header. */
 int bench_find(struct vitro_bench *bench, struct vitro_bench_findings *ret, struct err *err);

@@ -3,13 +3,16 @@
 #include "base/when.h"
 #include "bench/bench.h"
 #include "interpose/files.h"
-#include "interpose/programs.h"
+#include "proc/process_findings.h"
 #include "vitro/tape.h"
 #include <errno.h>
 #include <string.h>
 
 struct hidden { /* what the findings point at */
     struct vitro_leak_list leaks;
+    struct process_findings calls;
+    struct bench_program *programs;
+    size_t program_count;
     char *tape;
 };
 
@@ -30,25 +33,43 @@ static int find_diff(struct vitro_bench *bench, struct vitro_bench_findings *ret
     return err_set(err, r, "bench fs: %.900s", vitro_overlay_error(bench->overlay));
 }
 
-static int find_programs(struct vitro_bench *bench, struct vitro_bench_findings *ret,
-                         struct err *err)
+/* The programs go from the bench to the findings. */
+static void take_programs(struct vitro_bench *bench, struct vitro_bench_findings *ret,
+                          struct hidden *hidden)
 {
-    struct vitro_process_error why = {0};
+    (void)pthread_mutex_lock(&bench->world.lock);
+    bench_programs_sort(bench);
+    hidden->programs = take_ptr(&bench->programs);
+    hidden->program_count = bench->program_count;
+    bench->program_count = bench->program_capacity = 0;
+    (void)pthread_mutex_unlock(&bench->world.lock);
+    ret->programs = mem_alloc((hidden->program_count + 1) * sizeof *ret->programs);
+    for (size_t i = 0; i < hidden->program_count; i++) {
+        const struct bench_program *program = &hidden->programs[i];
+        ret->programs[i] = (struct vitro_bench_program){.program = program->argv[0],
+                                                        .argv = (const char *const *)program->argv,
+                                                        .exit_code = program->exit_code,
+                                                        .signal = program->signal,
+                                                        .played = program->played,
+                                                        .worker = program->worker,
+                                                        .at_ns = program->now_ns};
+    }
+    ret->program_count = hidden->program_count;
+}
 
+static int find_programs(struct vitro_bench *bench, struct vitro_bench_findings *ret,
+                         struct hidden *hidden, struct err *err)
+{
     if (!bench->cassette)
         return 0;
     ret->recorded = vitro_cassette_recorded(bench->cassette);
-    (void)pthread_mutex_lock(&bench->world.programs->lock);
-    ret->programs = mem_dup(buf_text(&bench->world.programs->ran));
-    (void)pthread_mutex_unlock(&bench->world.programs->lock);
-    int r = vitro_cassette_close(take_ptr(&bench->cassette), &why);
-    if (r == -ENODATA || r == -EBADMSG)
-        ret->unmatched = mem_dup(why.text);
-    else if (r == -ENOTEMPTY)
-        ret->unused = mem_dup(why.text);
-    else if (r < 0)
-        return err_set(err, r, "bench subprocess: %.900s", why.text);
-    return 0;
+    int r = process_close(take_ptr(&bench->cassette), &hidden->calls, err);
+    take_programs(bench, ret, hidden);
+    ret->unmatched = (const char *const *)hidden->calls.unmatched;
+    ret->unmatched_count = hidden->calls.unmatched_count;
+    ret->unused = (const char *const *)hidden->calls.unused;
+    ret->unused_count = hidden->calls.unused_count;
+    return r < 0 ? err_wrap(err, "bench subprocess") : 0;
 }
 
 static int find_tape(struct vitro_bench *bench, struct vitro_bench_findings *ret,
@@ -110,10 +131,10 @@ static int judge(const struct vitro_bench *bench, const struct vitro_bench_findi
         buf_addf(&text, "leak %s %llu%s%s\n", found->leaks[i].capability,
                  (unsigned long long)found->leaks[i].count, found->leaks[i].callers ? " from " : "",
                  found->leaks[i].callers ? found->leaks[i].callers : "");
-    if (found->unmatched)
-        buf_addf(&text, "%s\n", found->unmatched);
-    if (found->unused)
-        buf_addf(&text, "%s\n", found->unused);
+    for (size_t i = 0; i < found->unmatched_count; i++)
+        buf_addf(&text, "%.*s\n", (int)strcspn(found->unmatched[i], "\n"), found->unmatched[i]);
+    for (size_t i = 0; i < found->unused_count; i++)
+        buf_addf(&text, "nobody asked for %s\n", found->unused[i]);
     return text.length ? err_set(err, -EUCLEAN, "bench: %.900s", buf_text(&text)) : 0;
 }
 
@@ -124,7 +145,7 @@ int bench_find(struct vitro_bench *bench, struct vitro_bench_findings *ret, stru
 
     ret->hidden = hidden;
     int r = find_diff(bench, ret, &first);
-    int s = find_programs(bench, ret, r == 0 ? &first : &next);
+    int s = find_programs(bench, ret, hidden, r == 0 ? &first : &next);
     r = r < 0 ? r : s;
     s = find_tape(bench, ret, hidden, r == 0 ? &first : &next);
     r = r < 0 ? r : s;
@@ -144,14 +165,14 @@ void vitro_bench_findings_done(struct vitro_bench_findings *findings)
 
     if (hidden) {
         vitro_leak_list_done(&hidden->leaks);
+        process_findings_done(&hidden->calls);
+        bench_programs_done(hidden->programs, hidden->program_count);
         free(hidden->tape);
     }
     free(hidden);
     free(findings->diff);
     free(findings->leaks);
     free(findings->programs);
-    free(findings->unmatched);
-    free(findings->unused);
     free(findings->denied);
     *findings = (struct vitro_bench_findings){0};
 }

@@ -103,6 +103,7 @@ static int install_proc(struct vitro_bench *bench, const struct vitro_bench_opti
         return err_set(err, why.code, "bench subprocess: %.900s", why.text);
     bench->world.programs = mem_alloc(sizeof *bench->world.programs);
     programs_init(bench->world.programs, bench->cassette);
+    bench_programs_watch(bench);
     return 0;
 }
 
@@ -199,9 +200,8 @@ void bench_free(struct vitro_world *world)
         files_done(world->files);
     free(world->files);
     (void)vitro_overlay_free(bench->overlay);
-    if (world->programs)
-        buf_done(&world->programs->ran);
     free(world->programs);
+    bench_programs_done(bench->programs, bench->program_count);
     vitro_cassette_discard(bench->cassette);
     free(bench->cassette_path);
     if (bench->owns_clock) {

@@ -147,20 +147,6 @@ static void sent_done(struct sent *sent)
     free(sent->envp);
 }
 
-/* For the findings: "git log -1 -> 0". */
-static void programs_tell(struct programs *programs, const struct sent *sent,
-                          const struct vitro_process_result *result)
-{
-    (void)pthread_mutex_lock(&programs->lock);
-    for (size_t i = 0; sent->argv[i]; i++)
-        buf_addf(&programs->ran, "%s%s", i ? " " : "", sent->argv[i]);
-    if (result->signal)
-        buf_addf(&programs->ran, " -> signal %d\n", result->signal);
-    else
-        buf_addf(&programs->ran, " -> %d\n", result->exit_code);
-    (void)pthread_mutex_unlock(&programs->lock);
-}
-
 static struct answer run(struct served *served, const struct sent *sent, const struct buf *input,
                          const int fds[FDS])
 {
@@ -186,12 +172,8 @@ static struct answer run(struct served *served, const struct sent *sent, const s
         struct deadline until = deadline_after((int64_t)result.duration_ns);
         (void)wait_fds(lane_self(), served->frame.clock, NULL, 0, &until, NULL);
     }
-    programs_tell(programs, sent, &result);
     write_fd(fds[2], result.output, result.output_length);
     write_fd(fds[3], result.error_output, result.error_length);
-    world_note(served->world, "process_spawn",
-               "{\"exit_code\":%d,\"output_bytes\":%zu,\"program\":\"%.200s\"}", result.exit_code,
-               result.output_length, strpbrk(sent->argv[0], "\"\\") ? "?" : sent->argv[0]);
     struct answer answer = {.exit_code = result.exit_code, .signal = result.signal};
     vitro_process_result_done(&result);
     return answer;

@@ -18,8 +18,7 @@ struct programs {
     vitro_cassette *cassette; /* borrowed; NULL when it was closed */
     pthread_mutex_t lock;     /* of the cassette */
     struct served *first;
-    struct buf ran; /* a line for each program, in the order of their ends */
-    int socket;     /* in a child: to who serves it; -1 in the bench's own process */
+    int socket; /* in a child: to who serves it; -1 in the bench's own process */
 };
 
 void programs_init(struct programs *programs, vitro_cassette *cassette);

@@ -121,8 +121,18 @@ TEST(programs_are_recorded_however_they_are_started_and_play_without_being_there
         CHECK_TEXT(buf_text(&story), STORY);
         CHECK_OK(vitro_bench_finalize(bench, &found, &error), error);
         CHECK_INT(found.recorded, plays ? 0 : 5);
-        CHECK_HAS(found.programs, "/tool two -> 3\n");
-        CHECK_HAS(found.programs, "/tool die -> signal 15\n");
+        CHECK_INT(found.program_count, 5);
+        for (size_t i = 0; i < found.program_count; i++)
+            CHECK_INT(found.programs[i].played, plays);
+        CHECK_TEXT(found.programs[0].program, "sh");
+        CHECK_TEXT(found.programs[2].program, tool);
+        CHECK_TEXT(found.programs[2].argv[1], "two");
+        CHECK_TRUE(found.programs[2].argv[2] == NULL);
+        CHECK_INT(found.programs[2].exit_code, 3);
+        CHECK_INT(found.programs[4].exit_code, -1);
+        CHECK_INT(found.programs[4].signal, 15);
+        if (!plays) /* a program that is played takes its recorded time */
+            CHECK_INT(found.programs[4].at_ns, INT64_C(1767225600000000000));
         vitro_bench_findings_done(&found);
     }
 }
@@ -163,13 +173,25 @@ TEST(calls_without_a_recording_and_recordings_without_a_call_are_found)
     vitro_bench *bench = vitro_bench_activate(&options, &error);
 
     CHECK_INT(WEXITSTATUS(system("rm -rf /")), 127);
+    CHECK_INT(WEXITSTATUS(system("shutdown")), 127);
     CHECK_INT(vitro_bench_finalize(bench, &found, &error), -EUCLEAN);
-    CHECK_HAS(found.unmatched, "no recording answers 'sh'");
+    CHECK_INT(found.unmatched_count, 2);
+    CHECK_HAS(found.unmatched[0], "no recording answers 'sh'\n");
+    CHECK_HAS(found.unmatched[0], "rm -rf /");
+    CHECK_HAS(found.unmatched[1], "no recording answers 'sh'\n");
+    CHECK_HAS(found.unmatched[1], "shutdown");
+    CHECK_INT(found.unused_count, 1);
+    CHECK_TEXT(found.unused[0], "git status");
+    CHECK_INT(found.program_count, 0);
+    CHECK_HAS(error.text, "no recording answers 'sh'\nno recording answers 'sh'\n");
+    CHECK_HAS(error.text, "nobody asked for git status\n");
     vitro_bench_findings_done(&found);
 
     bench = vitro_bench_activate(&options, &error);
     CHECK_INT(vitro_bench_finalize(bench, &found, &error), -EUCLEAN);
-    CHECK_HAS(found.unused, "1 recording that nobody asked for");
+    CHECK_INT(found.unmatched_count, 0);
+    CHECK_INT(found.unused_count, 1);
+    CHECK_TEXT(found.unused[0], "git status");
     vitro_bench_findings_done(&found);
 }
 

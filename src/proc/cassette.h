@@ -72,6 +72,8 @@ int cassette_recording(struct cassette *cassette, size_t id, struct recording *r
 /* Says in words why no entry answers: the key, the closest recording, the first field that
  * differs, and an option that would overlook it. */
 void cassette_explain(struct cassette *cassette, const struct call *call, struct buf *ret);
+/* The command of a recording, and where it ran. */
+void cassette_describe(struct cassette *cassette, size_t id, struct buf *ret);
 /* One line for each entry that was not used, at most `max`. How many there are. */
 size_t cassette_unused(struct cassette *cassette, struct buf *ret, size_t max);
 const struct secrets *cassette_secrets(const struct cassette *cassette);

@@ -155,21 +155,27 @@ void cassette_explain(struct cassette *cassette, const struct call *call, struct
     parsed_done(&parsed);
 }
 
+void cassette_describe(struct cassette *cassette, size_t id, struct buf *ret)
+{
+    CLEANUP(recording_done) struct recording recording = {0};
+    struct err err;
+
+    if (cassette_recording(cassette, id, &recording, &err) < 0)
+        return;
+    add_command(ret, &recording);
+    if (recording.cwd && strcmp(recording.cwd, ".") != 0)
+        buf_addf(ret, "  (in %s)", recording.cwd);
+}
+
 size_t cassette_unused(struct cassette *cassette, struct buf *ret, size_t max)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < cassette->count; i++) {
-        CLEANUP(recording_done) struct recording recording = {0};
-        struct err err;
-        if (cassette->entries[i].used)
-            continue;
-        if (count++ >= max || cassette_recording(cassette, i, &recording, &err) < 0)
+        if (cassette->entries[i].used || count++ >= max)
             continue;
         buf_adds(ret, "  recorded ");
-        add_command(ret, &recording);
-        if (recording.cwd && strcmp(recording.cwd, ".") != 0)
-            buf_addf(ret, "  (in %s)", recording.cwd);
+        cassette_describe(cassette, i, ret);
         buf_addc(ret, '\n');
     }
     if (count > max)

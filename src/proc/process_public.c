@@ -11,6 +11,7 @@
 #include "proc/proc_mode.h"
 #include "proc/proc_options.h"
 #include "proc/process_files.h"
+#include "proc/process_internal.h"
 #include "proc/process_run.h"
 #include "proc/programs.h"
 #include "proc/spool.h"
@@ -24,20 +25,7 @@
 
 enum { CANDIDATES_MAX = 1024, OUTPUT_MAX = 1 << 30 };
 
-struct vitro_cassette {
-    struct cassette *cassette;
-    struct cassette_words words;
-    char **env_names;
-    char *path, *fresh, *worktree; /* fresh: the tape that is being written; NULL: none */
-    struct tape_writer *writer;
-    struct programs *programs; /* NULL until one is recorded */
-    bool exists, allow_unused, apply_files, takes_time;
-    size_t misses, differences, recorded;
-    struct buf report;
-};
-
-/* Passes what went wrong on to the caller's own struct. */
-static int tell(const struct err *err, int code, struct vitro_process_error *error)
+int process_tell(const struct err *err, int code, struct vitro_process_error *error)
 {
     if (error) {
         error->code = code;
@@ -46,7 +34,7 @@ static int tell(const struct err *err, int code, struct vitro_process_error *err
     return code;
 }
 
-static void cassette_done(vitro_cassette *tape)
+void process_cassette_done(vitro_cassette *tape)
 {
     if (tape->fresh) {
         CLEANUP(mem_free) char *store = store_path_of(tape->fresh);
@@ -59,6 +47,9 @@ static void cassette_done(vitro_cassette *tape)
     match_rules_done(&tape->words.rules);
     strings_free(tape->env_names);
     buf_done(&tape->report);
+    for (size_t i = 0; i < tape->misses; i++)
+        free(tape->missed[i]);
+    free(tape->missed);
     free(tape->path);
     free(tape->fresh);
     free(tape->worktree);
@@ -138,8 +129,8 @@ vitro_cassette *vitro_cassette_open(const struct vitro_cassette_options *options
 
     if (r == 0)
         return tape;
-    (void)tell(&err, r, error);
-    cassette_done(tape);
+    (void)process_tell(&err, r, error);
+    process_cassette_done(tape);
     return NULL;
 }
 
@@ -335,7 +326,9 @@ static int miss(vitro_cassette *tape, const struct call *form,
     if (call->input_length)
         asked.stdin_digest = words.text;
     cassette_explain(tape->cassette, &asked, &text);
-    tape->misses++;
+    tape->missed = mem_grow(tape->missed, (tape->misses + 1) * sizeof *tape->missed);
+    tape->missed[tape->misses++] =
+        mem_format("no recording answers '%s'\n%s", call->argv[0], buf_text(&text));
     buf_addf(&tape->report, "no recording answers '%s'\n", call->argv[0]);
     return err_set(err, -ENODATA, "no recording answers\n%s", buf_text(&text));
 }
@@ -349,10 +342,10 @@ int vitro_process_run(vitro_cassette *tape, const struct vitro_process_call *cal
 
     *result = (struct vitro_process_result){0};
     if (!call->argv || !call->argv[0] || !*call->argv[0])
-        return tell(&err, err_set(&err, -EINVAL, "a call needs a program"), error);
+        return process_tell(&err, err_set(&err, -EINVAL, "a call needs a program"), error);
     if (!tape || tape->words.mode == ASKED_OFF) {
         r = run_live(NULL, SIZE_MAX, NULL, call, result, &err);
-        return r < 0 ? tell(&err, r, error) : 0;
+        return r < 0 ? process_tell(&err, r, error) : 0;
     }
     CLEANUP(mem_free) char *cwd = realpath(call->directory ? call->directory : ".", NULL);
     cassette_form(tape->cassette,
@@ -375,7 +368,9 @@ int vitro_process_run(vitro_cassette *tape, const struct vitro_process_call *cal
     else
         r = run_live(tape, id, &forms, call, result, &err);
     call_forms_done(&forms);
-    return r < 0 ? tell(&err, r, error) : 0;
+    if (r == 0 && tape->watcher)
+        tape->watcher(tape->watcher_arg, call, result);
+    return r < 0 ? process_tell(&err, r, error) : 0;
 }
 
 void vitro_process_result_done(struct vitro_process_result *result)
@@ -383,74 +378,4 @@ void vitro_process_result_done(struct vitro_process_result *result)
     free(result->output);
     free(result->error_output);
     *result = (struct vitro_process_result){0};
-}
-
-/* ---- close --------------------------------------------------------------------------------- */
-
-/* What was there, but for what new recordings took the place of, and then the new ones. */
-static int write_all(vitro_cassette *tape, struct err *err)
-{
-    struct cassette *old = tape->cassette;
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < old->count; i++) {
-        const struct cassette_entry *entry = &old->entries[i];
-        CLEANUP(recording_done) struct recording recording = {0};
-        if (tape->words.mode == ASKED_REFRESH || (tape->words.mode == ASKED_ALL && entry->used))
-            continue;
-        r = cassette_recording(old, i, &recording, err);
-        if (r == 0)
-            r = cassette_copy_contents(&recording, entry->store, tape_writer_store(tape->writer),
-                                       err);
-        if (r == 0)
-            r = tape_writer_record(tape->writer,
-                                   &(struct tape_record){.kind = TAPE_SUBPROCESS,
-                                                         .data = entry->data,
-                                                         .data_length = strlen(entry->data),
-                                                         .host = entry->host},
-                                   err);
-    }
-    if (r == 0)
-        r = tape_writer_close(tape->writer, err);
-    if (r < 0)
-        return r;
-    return text_ends(tape->path, ".json") ? cassette_write_list(tape->fresh, tape->path, err)
-                                          : cassette_write_tape(tape->fresh, tape->path, err);
-}
-
-int vitro_cassette_close(vitro_cassette *tape, struct vitro_process_error *error)
-{
-    struct err err = {0};
-    int r = 0;
-
-    if (!tape)
-        return 0;
-    if (tape->writer)
-        r = write_all(tape, &err);
-    bool plays = tape->words.mode == ASKED_NONE || tape->words.mode == ASKED_VERIFY ||
-                 (tape->words.mode == ASKED_ONCE && tape->exists);
-    CLEANUP(buf_done) struct buf unused = {0};
-    size_t left = plays ? cassette_unused(tape->cassette, &unused, 5) : 0;
-    if (r == 0 && tape->misses)
-        r = err_set(&err, -ENODATA, "%s", buf_text(&tape->report));
-    else if (r == 0 && tape->differences)
-        r = err_set(&err, -EBADMSG, "%s", buf_text(&tape->report));
-    else if (r == 0 && left && !tape->allow_unused)
-        r = err_set(&err, -ENOTEMPTY, "%zu recording%s that nobody asked for\n%s", left,
-                    left == 1 ? "" : "s", buf_text(&unused));
-    if (r < 0)
-        (void)tell(&err, r, error);
-    cassette_done(tape);
-    return r;
-}
-
-void vitro_cassette_discard(vitro_cassette *tape)
-{
-    if (tape)
-        cassette_done(tape);
-}
-
-size_t vitro_cassette_recorded(const vitro_cassette *tape)
-{
-    return tape ? tape->recorded : 0;
 }
