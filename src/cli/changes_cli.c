@@ -21,6 +21,10 @@ static void add_outside(struct buf *buf, const struct fs_change *change)
     if (change->after.type == FS_FILE)
         buf_addf(buf, " (%llu bytes)", (unsigned long long)change->after.size);
     buf_addc(buf, '\n');
+    if (fs_diff_has_owner(change)) {
+        buf_adds(buf, "outside: ");
+        fs_diff_add_owner(buf, change);
+    }
 }
 
 /* Large lists go out piece by piece. */
@@ -50,6 +54,8 @@ static int print_patch(const struct fs_changes *changes, struct fs_blobs *blobs,
     if (r < 0)
         return r;
     fs_diff_add_summary(&text, &counts);
+    if (!stat)
+        fs_diff_add_owners(&text, changes);
     for (size_t i = 0; i < changes->note_count; i++)
         buf_addf(&text, "%s\n", changes->notes[i]);
     for (size_t i = 0; i < changes->count; i++)

@@ -25,7 +25,7 @@ static void tell(const struct apply *apply)
         apply->options->step(apply->options->step_arg);
 }
 
-static bool has_same_content(const struct fs_change *change)
+bool fs_apply_keeps_content(const struct fs_change *change)
 {
     const struct fs_node *a = &change->before, *b = &change->after;
 
@@ -37,9 +37,18 @@ static bool has_same_content(const struct fs_change *change)
 
 static void plan_chmod(struct apply *apply, size_t index, mode_t old_mode, mode_t new_mode)
 {
-    struct fs_step step = {FS_STEP_CHMOD, (unsigned)index, apply->changes->items[index].path,
-                           old_mode, new_mode};
+    const struct fs_change *change = &apply->changes->items[index];
+    struct fs_step step = {.kind = FS_STEP_CHMOD,
+                           .number = (unsigned)index,
+                           .path = change->path,
+                           .old_mode = old_mode,
+                           .new_mode = new_mode};
 
+    if (change->after.owner.is_told && fs_apply_keeps_content(change)) {
+        step.kind = FS_STEP_CHOWN;
+        step.old_owner = change->before.owner;
+        step.new_owner = change->after.owner;
+    }
     fs_steps_add(&apply->steps, &step);
 }
 
@@ -61,13 +70,15 @@ static void plan(struct apply *apply)
     size_t count = apply->changes->count;
 
     for (size_t i = 0; i < count; i++)
-        if (is_applied(&items[i]) && has_same_content(&items[i]) && items[i].after.mode & 0200)
+        if (is_applied(&items[i]) && fs_apply_keeps_content(&items[i]) &&
+            items[i].after.mode & 0200)
             plan_chmod(apply, i, items[i].before.mode, items[i].after.mode);
     size_t first = apply->steps.count;
     for (size_t i = 0; i < count; i++) {
         struct fs_step step = {.kind = FS_STEP_REMOVE, .number = (unsigned)i};
         step.path = items[i].from ? items[i].from : items[i].path;
-        if (!items[i].outside && items[i].before.type != FS_NONE && !has_same_content(&items[i]))
+        if (!items[i].outside && items[i].before.type != FS_NONE &&
+            !fs_apply_keeps_content(&items[i]))
             fs_steps_add(&apply->steps, &step);
     }
     if (apply->steps.count >
@@ -77,14 +88,15 @@ static void plan(struct apply *apply)
     for (size_t i = 0; i < count; i++) {
         struct fs_step step = {.kind = FS_STEP_CREATE, .number = (unsigned)i};
         step.path = items[i].path;
-        if (is_applied(&items[i]) && items[i].after.type != FS_NONE && !has_same_content(&items[i]))
+        if (is_applied(&items[i]) && items[i].after.type != FS_NONE &&
+            !fs_apply_keeps_content(&items[i]))
             fs_steps_add(&apply->steps, &step);
     }
     for (size_t i = count; i-- > 0;) {
         mode_t mode = items[i].after.mode;
         if (!is_applied(&items[i]))
             continue;
-        if (has_same_content(&items[i]) && !(mode & 0200))
+        if (fs_apply_keeps_content(&items[i]) && !(mode & 0200))
             plan_chmod(apply, i, items[i].before.mode, mode);
         else if (items[i].after.type == FS_DIR && items[i].before.type != FS_DIR &&
                  (mode & 0700) != 0700)
@@ -92,16 +104,27 @@ static void plan(struct apply *apply)
     }
 }
 
-/* The file it replaces, or was, lends its owner where that may be given. */
-static void copy_owner(const struct apply *apply, const struct fs_change *change, int fd)
+/* A told owner must be had; else what it replaces, or was, lends its own where it may be given. */
+static int give_owner(const struct apply *apply, const struct fs_change *change, const char *staged,
+                      struct err *err)
 {
+    const struct fs_owner *owner = &change->after.owner;
     const char *name;
-    CLEANUP(fd_close)
-    int parent = fs_apply_parent(apply->root, change->from ? change->from : change->path, &name);
     struct stat st;
 
+    if (owner->is_told) {
+        if (fchownat(apply->stage, staged, owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) == 0)
+            return 0;
+        return err_set(err, -errno, "give '%s' to %u:%u: %m", change->path, (unsigned)owner->uid,
+                       (unsigned)owner->gid);
+    }
+    if (change->before.type != change->after.type)
+        return 0;
+    CLEANUP(fd_close)
+    int parent = fs_apply_parent(apply->root, change->from ? change->from : change->path, &name);
     if (parent >= 0 && fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        (void)!fchown(fd, st.st_uid, st.st_gid);
+        (void)!fchownat(apply->stage, staged, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW);
+    return 0;
 }
 
 static int stage_file(const struct apply *apply, const struct fs_change *change, const char *name,
@@ -115,8 +138,9 @@ static int stage_file(const struct apply *apply, const struct fs_change *change,
     int r = fs_content_write(apply->blobs, &change->after, fd, err);
     if (r < 0)
         return err_wrap(err, "stage '%s'", change->path);
-    if (change->before.type == FS_FILE)
-        copy_owner(apply, change, fd);
+    r = give_owner(apply, change, name, err);
+    if (r < 0)
+        return r;
     if (fchmod(fd, change->after.mode) < 0)
         return err_set(err, -errno, "stage '%s': %m", change->path);
     return 0;
@@ -133,7 +157,7 @@ static int stage_symlink(const struct apply *apply, const struct fs_change *chan
     if (strlen(buf_text(&target)) != target.length ||
         symlinkat(buf_text(&target), apply->stage, name) < 0)
         return err_set(err, -errno, "stage symlink '%s': %m", change->path);
-    return 0;
+    return give_owner(apply, change, name, err);
 }
 
 static int stage_change(const struct apply *apply, const struct fs_step *step, struct err *err)
@@ -151,8 +175,13 @@ static int stage_change(const struct apply *apply, const struct fs_step *step, s
         r = mkdirat(apply->stage, name, 0700);
     else
         r = mkfifoat(apply->stage, name, 0600);
+    if (r < 0)
+        return err_set(err, -errno, "stage '%s': %m", change->path);
+    r = give_owner(apply, change, name, err);
+    if (r < 0)
+        return r;
     mode_t open_mode = change->after.type == FS_DIR ? 0700 : 0; /* closed at the end: see plan */
-    if (r < 0 || fchmodat(apply->stage, name, change->after.mode | open_mode, 0) < 0)
+    if (fchmodat(apply->stage, name, change->after.mode | open_mode, 0) < 0)
         return err_set(err, -errno, "stage '%s': %m", change->path);
     return 0;
 }

@@ -43,6 +43,7 @@ static int look(const struct check *check, const char *path, struct fs_node *ret
         return err_set(err, r, "look at '%s': %s", path, strerror(-r));
     if (side.type == FS_NONE)
         return 0;
+    ret->owner = (struct fs_owner){true, side.st.st_uid, side.st.st_gid};
     ret->mode = side.type == FS_SYMLINK ? 0777 : side.st.st_mode & 07777;
     CLEANUP(fd_close) int fd = fs_open_beneath(
         check->root, path, (side.type == FS_FILE ? O_RDONLY | O_NONBLOCK : O_PATH) | O_NOFOLLOW);
@@ -74,6 +75,8 @@ static int check_before(struct check *check, const char *path, const struct fs_n
         add_conflict(check, path, "is of another type now");
     else if (now.mode != before->mode)
         add_conflict(check, path, "has other permissions now");
+    else if (fs_owners_differ(&before->owner, &now.owner))
+        add_conflict(check, path, "belongs to somebody else now");
     else if (has_content &&
              (now.size != before->size || memcmp(&now.hash, &before->hash, sizeof now.hash) != 0))
         add_conflict(check, path, "has other content than the run saw");
@@ -111,6 +114,32 @@ static void check_parent(struct check *check, const char *path)
         add_conflict(check, path, "its directory is gone, or is a symlink or a file now");
 }
 
+static bool is_in_group(gid_t gid)
+{
+    gid_t groups[1024];
+    int count = getgroups(ARRAY_LENGTH(groups), groups);
+
+    for (int i = 0; i < count; i++)
+        if (groups[i] == gid)
+            return true;
+    return gid == getegid();
+}
+
+/* Root gives files to anybody; others keep their own, and may choose among their groups. */
+static int check_owner(const struct fs_change *change, struct err *err)
+{
+    const struct fs_owner *was = &change->before.owner, *owner = &change->after.owner;
+    uid_t self = geteuid();
+    bool is_ours = !fs_apply_keeps_content(change) || was->uid == self;
+
+    if (!owner->is_told || self == 0 || (is_ours && owner->uid == self && is_in_group(owner->gid)))
+        return 0;
+    err_set(err, -EPERM, "'%s' is to belong to %u:%u, which only root may do", change->path,
+            (unsigned)owner->uid, (unsigned)owner->gid);
+    return err_hint(err, "nothing was changed; apply as root, or keep contents without owners with "
+                         "'vitro diff | git apply'");
+}
+
 static int check_change(struct check *check, const struct fs_change *change, struct err *err)
 {
     static const struct fs_node nothing;
@@ -130,6 +159,8 @@ static int check_change(struct check *check, const struct fs_change *change, str
         r = check_emptied(check, change->path, err);
     bool kept = change->after.has_blob ||
                 (change->after.type != FS_FILE && change->after.type != FS_SYMLINK);
+    if (r == 0)
+        r = check_owner(change, err);
     if (r == 0 && !kept)
         r = err_set(err, -ENOENT, "the content of '%s' was not kept", change->path);
     return r;

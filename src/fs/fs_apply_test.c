@@ -47,6 +47,21 @@ static struct fs_change *add(struct fixture *f, const char *path, struct fs_node
 #define NOTHING  ((struct fs_node){0})
 #define DIR_NODE ((struct fs_node){.type = FS_DIR, .mode = 0755})
 
+/* Root gives a program that sets its user to somebody else: the bit is to stay. */
+static void add_given(struct fixture *f)
+{
+    struct fs_node before = file_node(f, "same\n", 04755), after = before;
+
+    put(f->worktree, "zgiven", "same\n", 04755);
+    if (geteuid() == 0) {
+        before.owner = (struct fs_owner){true, 0, getegid()};
+        after.owner = (struct fs_owner){true, 1000, 1001};
+    } else {
+        after.mode = 0755;
+    }
+    add(f, "zgiven", before, after);
+}
+
 /* A worktree with one of everything, and a change of each kind. */
 static struct fixture make(void)
 {
@@ -72,6 +87,7 @@ static struct fixture make(void)
     add(&f, "to", file_node(&f, "moved\n", 0644), file_node(&f, "moved\n", 0644))->from = "from";
     add(&f, "todir", file_node(&f, "file\n", 0644), DIR_NODE);
     add(&f, "todir/x", NOTHING, file_node(&f, "x\n", 0644));
+    add_given(&f);
     return f;
 }
 
@@ -84,7 +100,7 @@ static void done(struct fixture *f)
 static void describe(const char *worktree, struct buf *ret)
 {
     CLEANUP(mem_free) char *command =
-        mem_format("cd '%s' && find . -printf '%%p %%y %%m %%l\\n' | LC_ALL=C sort && "
+        mem_format("cd '%s' && find . -printf '%%p %%y %%m %%l %%U:%%G\\n' | LC_ALL=C sort && "
                    "find . -type f | LC_ALL=C sort | xargs cat",
                    worktree);
     FILE *pipe = popen(command, "r");
@@ -100,16 +116,23 @@ TEST(every_kind_of_change_is_applied)
 {
     struct fixture f = make();
     CLEANUP(buf_done) struct buf tree = {0};
+    CLEANUP(mem_free) char *self = mem_format("%u:%u", geteuid(), getegid());
+    const char *given = geteuid() == 0 ? "4755  1000:1001" : NULL;
+    CLEANUP(mem_free) char *ours = mem_format("755  %s", self);
+    CLEANUP(mem_free)
+    char *wanted = mem_format(
+        ". d 755  %1$s\n./edit f 644  %1$s\n./kept d 555  %1$s\n./kept/new f 755  %1$s\n"
+        "./mode f 755  %1$s\n./newdir d 500  %1$s\n./newdir/in f 644  %1$s\n./to f 644  %1$s\n"
+        "./todir d 755  %1$s\n./todir/x f 644  %1$s\n./zgiven f %2$s\n"
+        "two\nnew\nsame\nin\nmoved\nx\nsame\n",
+        self, given ? given : ours);
     struct fs_apply_report report;
     struct err err = {0};
 
     CHECK_OK(fs_apply(f.changes, f.blobs, &(struct fs_apply_options){0}, &report, &err), err);
-    CHECK_INT(report.applied, 11);
+    CHECK_INT(report.applied, 12);
     describe(f.worktree, &tree);
-    CHECK_TEXT(buf_text(&tree), ". d 755 \n./edit f 644 \n./kept d 555 \n./kept/new f 755 \n"
-                                "./mode f 755 \n./newdir d 500 \n./newdir/in f 644 \n./to f 644 \n"
-                                "./todir d 755 \n./todir/x f 644 \n"
-                                "two\nnew\nsame\nin\nmoved\nx\n");
+    CHECK_TEXT(buf_text(&tree), wanted);
     done(&f);
 }
 

@@ -32,6 +32,10 @@ static json_t *node_to_json(const struct fs_node *node)
     struct hash_text hash = hash_to_text(&node->hash);
     json_object_set_new(object, "type", json_string(fs_type_name(node->type)));
     json_object_set_new(object, "mode", json_string(mode));
+    if (node->owner.is_told) {
+        json_object_set_new(object, "uid", json_integer(node->owner.uid));
+        json_object_set_new(object, "gid", json_integer(node->owner.gid));
+    }
     if (node->type == FS_FILE || node->type == FS_SYMLINK) {
         json_object_set_new(object, "size", json_integer((json_int_t)node->size));
         json_object_set_new(object, "sha256", json_string(hash.text));
@@ -150,6 +154,19 @@ static bool read_type(const char *name, enum fs_type *ret)
     return false;
 }
 
+/* Both numbers or neither; the largest means "leave it" to chown(2). */
+static bool read_owner(const json_t *object, struct fs_owner *ret)
+{
+    const json_t *uid = json_object_get(object, "uid"), *gid = json_object_get(object, "gid");
+    json_int_t u = json_integer_value(uid), g = json_integer_value(gid);
+
+    if (!uid && !gid)
+        return true;
+    *ret = (struct fs_owner){true, (uid_t)u, (gid_t)g};
+    return json_is_integer(uid) && json_is_integer(gid) && u >= 0 && u < UINT32_MAX && g >= 0 &&
+           g < UINT32_MAX;
+}
+
 static bool read_node(const json_t *object, struct fs_node *ret)
 {
     char *end;
@@ -160,7 +177,7 @@ static bool read_node(const json_t *object, struct fs_node *ret)
     if (!mode || !read_type(json_string_value(json_object_get(object, "type")), &ret->type))
         return false;
     unsigned long bits = strtoul(mode, &end, 8);
-    if (*end || bits > 07777)
+    if (*end || bits > 07777 || !read_owner(object, &ret->owner))
         return false;
     ret->mode = (mode_t)bits;
     if (ret->type != FS_FILE && ret->type != FS_SYMLINK)

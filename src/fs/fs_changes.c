@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *fs_type_name(enum fs_type type)
 {
@@ -153,4 +154,22 @@ void fs_changes_finish(struct fs_changes *changes)
         return;
     qsort(changes->items, changes->count, sizeof *changes->items, compare_paths);
     find_renames(changes);
+}
+
+bool fs_owners_differ(const struct fs_owner *a, const struct fs_owner *b)
+{
+    return a->is_told && b->is_told && (a->uid != b->uid || a->gid != b->gid);
+}
+
+void fs_changes_settle_owners(struct fs_changes *changes)
+{
+    const struct fs_owner self = {true, geteuid(), getegid()};
+
+    for (size_t i = 0; i < changes->count; i++) {
+        struct fs_node *before = &changes->items[i].before, *after = &changes->items[i].after;
+        bool is_new = before->type == FS_NONE;
+        if (fs_owners_differ(is_new ? &self : &before->owner, &after->owner))
+            continue;
+        before->owner = after->owner = (struct fs_owner){0};
+    }
 }

@@ -15,6 +15,14 @@
 
 enum fs_type { FS_NONE, FS_FILE, FS_DIR, FS_SYMLINK, FS_FIFO, FS_SOCKET, FS_DEVICE };
 
+/* Who a node belongs to, by the numbers of the host. Told only where it is a change: `is_told` on
+ * both sides when they differ, and on that of a new node that is not of the user who ran. */
+struct fs_owner {
+    bool is_told;
+    uid_t uid;
+    gid_t gid;
+};
+
 /* One side of a change. */
 struct fs_node {
     enum fs_type type; /* FS_NONE: not there */
@@ -23,6 +31,7 @@ struct fs_node {
     struct hash hash;  /* of the stored form of a file or a symlink target */
     bool sparse;       /* the stored form is a sparse image (fs_blobs.h) */
     bool has_blob;     /* the content is in the blobs */
+    struct fs_owner owner;
 };
 
 struct fs_change {
@@ -54,5 +63,10 @@ void fs_changes_note(struct fs_changes *changes, const char *format, ...) PRINTF
 
 /* Sorts, and turns a file deleted here and added there with the same content into a rename. */
 void fs_changes_finish(struct fs_changes *changes);
+
+/* Forgets all owners that are no change; to be called once, after finish, when both sides of all
+ * changes tell theirs. */
+void fs_changes_settle_owners(struct fs_changes *changes);
+bool fs_owners_differ(const struct fs_owner *a, const struct fs_owner *b); /* false if untold */
 
 const char *fs_type_name(enum fs_type type); /* "file", "dir", ... */

@@ -262,6 +262,15 @@ static bool is_in_git(const char *path)
     return false;
 }
 
+static bool is_owner_alone(const struct fs_change *change)
+{
+    const struct fs_node *a = &change->before, *b = &change->after;
+
+    return fs_diff_has_owner(change) && !change->from && a->type == b->type && a->mode == b->mode &&
+           (!is_content(a) ||
+            (a->size == b->size && memcmp(&a->hash, &b->hash, sizeof a->hash) == 0));
+}
+
 /* Counts what the format cannot carry; true if that is all there is to say. */
 static bool is_unsaid(const struct fs_change *change, struct fs_diff_counts *counts)
 {
@@ -269,8 +278,11 @@ static bool is_unsaid(const struct fs_change *change, struct fs_diff_counts *cou
 
     if (change->outside)
         return ++counts->outside;
+    counts->owners += fs_diff_has_owner(change);
     if (is_in_git(change->path))
         return ++counts->in_git;
+    if (is_owner_alone(change))
+        return true;
     if (!is_content(before) && !is_content(after))
         return ++counts->unsaid;
     if ((is_content(before) && (before->size > FS_DIFF_BYTES_MAX || before->sparse)) ||
@@ -321,6 +333,8 @@ int fs_diff_add_stat(struct buf *buf, const struct fs_change *change, struct fs_
     struct fs_diff_counts before = *counts;
     int r = add_change(&(struct writer){NULL, false}, change, blobs, counts, err);
 
+    if (r == 0 && !change->outside)
+        fs_diff_add_owner(buf, change);
     if (r < 0 || counts->files == before.files)
         return r;
     buf_addf(buf, "%6zu + %6zu -  ", counts->lines_added - before.lines_added,
@@ -353,6 +367,8 @@ void fs_diff_add_summary(struct buf *buf, const struct fs_diff_counts *counts)
     add_count(buf, counts->unsaid,
               "change of a directory, permission or special file is not in the patch",
               "changes of directories, permissions or special files are not in the patch");
+    add_count(buf, counts->owners, "change of an owner is not in the patch",
+              "changes of owners are not in the patch");
     add_count(buf, counts->outside, "write outside the worktree (--all lists it)",
               "writes outside the worktree (--all lists them)");
 }

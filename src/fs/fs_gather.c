@@ -124,6 +124,14 @@ static int read_link(const struct fs_side *side, struct buf *ret)
     return 0;
 }
 
+/* Layers of the kernel have the owners that guests gave; elsewhere copies are ours. */
+static struct fs_owner owner_of(const struct fs_walk *walk, const struct stat *st)
+{
+    bool is_told = walk->layer->kind == FS_LAYER_TRUSTED || walk->layer->kind == FS_LAYER_USER;
+
+    return is_told ? (struct fs_owner){true, st->st_uid, st->st_gid} : (struct fs_owner){0};
+}
+
 static int make_node(struct fs_walk *walk, const char *path, const struct fs_side *side,
                      struct fs_node *ret, struct err *err)
 {
@@ -132,6 +140,8 @@ static int make_node(struct fs_walk *walk, const char *path, const struct fs_sid
     *ret = (struct fs_node){.type = side->type, .mode = side->st.st_mode & 07777};
     if (side->type == FS_NONE)
         ret->mode = 0;
+    else
+        ret->owner = owner_of(walk, &side->st);
     if (side->type == FS_SYMLINK) {
         CLEANUP(buf_done) struct buf target = {0};
         int r = read_link(side, &target);
@@ -160,9 +170,14 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
+static bool owners_differ(const struct stat *a, const struct stat *b)
+{
+    return a->st_uid != b->st_uid || a->st_gid != b->st_gid;
+}
+
 static bool nodes_differ(const struct fs_node *a, const struct fs_node *b)
 {
-    if (a->type != b->type || a->mode != b->mode)
+    if (a->type != b->type || a->mode != b->mode || fs_owners_differ(&a->owner, &b->owner))
         return true;
     if (a->type != FS_FILE && a->type != FS_SYMLINK)
         return false;
@@ -182,10 +197,11 @@ int fs_walk_record(struct fs_walk *walk, const char *path, const struct fs_side 
             fs_changes_note(walk->changes, "the worktree itself was removed or replaced");
         return 0;
     }
-    if (before->type == FS_DIR && after->type == FS_DIR && before->st.st_uid != after->st.st_uid &&
-        walk->layer->kind == FS_LAYER_USER)
+    if (before->type == FS_DIR && after->type == FS_DIR && walk->layer->kind == FS_LAYER_USER &&
+        owners_differ(&before->st, &after->st))
         return 0; /* made by us on the way to the worktree */
-    if (same_content && ((before->st.st_mode ^ after->st.st_mode) & 07777) == 0)
+    if (same_content && ((before->st.st_mode ^ after->st.st_mode) & 07777) == 0 &&
+        !owners_differ(&before->st, &after->st))
         return 0;
     int r = make_node(walk, path, before, &old, err);
     if (r == 0 && !same_content)
@@ -195,6 +211,7 @@ int fs_walk_record(struct fs_walk *walk, const char *path, const struct fs_side 
     if (same_content) {
         new = old;
         new.mode = after->st.st_mode & 07777;
+        new.owner = owner_of(walk, &after->st);
     }
     if (!nodes_differ(&old, &new))
         return 0;
@@ -312,6 +329,7 @@ int fs_gather(int store, struct fs_blobs *blobs, struct fs_changes **ret, struct
         fs_blobs_free(walk.nowhere);
         if (r == 0) {
             fs_changes_finish(walk.changes);
+            fs_changes_settle_owners(walk.changes);
             trace(TRACE_FS, "gathered %zu changes", walk.changes->count);
             *ret = walk.changes;
         } else {

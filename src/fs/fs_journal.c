@@ -32,7 +32,8 @@ int fs_apply_parent(int root, const char *path, const char **ret_name)
     return fs_open_beneath(root, directory, O_PATH | O_DIRECTORY | O_NOFOLLOW);
 }
 
-/* NUL-ended texts, so that any name fits: "r12 0644 0755 path". */
+/* NUL-ended texts, so that any name fits: "r12 0644 0755 path", "o12 0644 0755 0 0 1000 1000 path".
+ */
 int fs_journal_write(int stage, const struct fs_steps *steps, struct err *err)
 {
     CLEANUP(buf_done) struct buf text = {0};
@@ -42,8 +43,13 @@ int fs_journal_write(int stage, const struct fs_steps *steps, struct err *err)
     buf_add(&text, head, sizeof head);
     for (size_t i = 0; i < steps->count; i++) {
         const struct fs_step *step = &steps->items[i];
-        buf_addf(&text, "%c%u %o %o %s", step->kind, step->number, (unsigned)step->old_mode,
-                 (unsigned)step->new_mode, step->path);
+        buf_addf(&text, "%c%u %o %o ", step->kind, step->number, (unsigned)step->old_mode,
+                 (unsigned)step->new_mode);
+        if (step->kind == FS_STEP_CHOWN)
+            buf_addf(&text, "%u %u %u %u ", (unsigned)step->old_owner.uid,
+                     (unsigned)step->old_owner.gid, (unsigned)step->new_owner.uid,
+                     (unsigned)step->new_owner.gid);
+        buf_adds(&text, step->path);
         buf_addc(&text, '\0');
     }
     int r = fd < 0 ? -errno : fd_write_full(fd, text.data, text.length);
@@ -53,7 +59,9 @@ int fs_journal_write(int stage, const struct fs_steps *steps, struct err *err)
     return r < 0 ? err_set(err, r, "write the journal: %s", strerror(-r)) : 0;
 }
 
-static int chmod_step(int root, const struct fs_step *step, mode_t mode)
+/* Owner first: giving a file away clears its set-id bits. */
+static int facts_step(int root, const struct fs_step *step, const struct fs_owner *owner,
+                      mode_t mode)
 {
     CLEANUP(fd_close) int fd = fs_open_beneath(root, step->path, O_PATH | O_NOFOLLOW);
     char link[64];
@@ -61,7 +69,14 @@ static int chmod_step(int root, const struct fs_step *step, mode_t mode)
     if (fd < 0)
         return fd;
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (step->kind == FS_STEP_CHOWN && chown(link, owner->uid, owner->gid) < 0)
+        return -errno;
     return chmod(link, mode) < 0 ? -errno : 0;
+}
+
+static bool is_facts(const struct fs_step *step)
+{
+    return step->kind == FS_STEP_CHMOD || step->kind == FS_STEP_CHOWN;
 }
 
 static int rename_step(int root, int stage, const struct fs_step *step, bool into_stage)
@@ -81,9 +96,8 @@ static int rename_step(int root, int stage, const struct fs_step *step, bool int
 
 int fs_journal_do(int root, int stage, const struct fs_step *step, struct err *err)
 {
-    int r = step->kind == FS_STEP_CHMOD
-                ? chmod_step(root, step, step->new_mode)
-                : rename_step(root, stage, step, step->kind == FS_STEP_REMOVE);
+    int r = is_facts(step) ? facts_step(root, step, &step->new_owner, step->new_mode)
+                           : rename_step(root, stage, step, step->kind == FS_STEP_REMOVE);
 
     if (r == -EXDEV) {
         err_set(err, r, "apply '%s': it is on another file system than the worktree", step->path);
@@ -107,8 +121,8 @@ int fs_journal_undo(int root, int stage, const struct fs_steps *steps, struct er
     for (size_t i = steps->count; i-- > 0;) {
         const struct fs_step *step = &steps->items[i];
         int r = 0;
-        if (step->kind == FS_STEP_CHMOD) {
-            r = chmod_step(root, step, step->old_mode);
+        if (is_facts(step)) {
+            r = facts_step(root, step, &step->old_owner, step->old_mode);
             r = r == -ENOENT ? 0 : r;
         } else if (was_done(stage, step)) {
             r = rename_step(root, stage, step, step->kind == FS_STEP_CREATE);
@@ -134,13 +148,23 @@ int fs_journal_commit(int root, int stage, struct err *err)
 static bool parse_step(const char *text, struct fs_step *ret)
 {
     char kind;
-    unsigned old_mode, new_mode;
+    unsigned number, old_mode, new_mode;
     int used = 0;
 
-    if (sscanf(text, "%c%u %o %o %n", &kind, &ret->number, &old_mode, &new_mode, &used) != 4 ||
-        !used || !strchr("rcm", kind) || !text[used])
+    if (sscanf(text, "%c%u %o %o %n", &kind, &number, &old_mode, &new_mode, &used) != 4 || !used ||
+        !strchr("rcmo", kind))
         return false;
-    ret->kind = (enum fs_step_kind)kind;
+    *ret = (struct fs_step){.kind = (enum fs_step_kind)kind, .number = number};
+    if (kind == FS_STEP_CHOWN) {
+        struct fs_owner *old = &ret->old_owner, *new = &ret->new_owner;
+        int more = 0;
+        if (sscanf(text + used, "%u %u %u %u %n", &old->uid, &old->gid, &new->uid, &new->gid,
+                   &more) != 4)
+            return false;
+        used += more;
+    }
+    if (!text[used])
+        return false;
     ret->path = text + used;
     ret->old_mode = old_mode & 07777;
     ret->new_mode = new_mode & 07777;
