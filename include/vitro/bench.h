@@ -21,6 +21,12 @@
  * (vitro_interposed() is 0) the bench holds for calls of this library: clock NULL of vitro/clock.h,
  * the overlay and the cassette that the accessors give.
  *
+ * THE TAPE has, by time and worker: sleeps (clock_sleep), programs (process_spawn), connections
+ * made and refused (net_connect, net_denied), with audit_real what was asked of the environment
+ * (env_read), and notes; then, as of the end, what each worker drew of the seed's chance (random)
+ * and what became of the worktree (file_write, file_delete, file_rename, with contents in its
+ * store). With a clock, two equal runs give equal tapes.
+ *
  * The clock is paused and jumps: a sleep returns at once and time has passed, when every thread of
  * the bench sleeps or waits; timeouts end when nothing else can happen. With ",manual" it stands
  * until vitro_clock_advance moves it. */
@@ -51,9 +57,13 @@ struct vitro_bench_options {
     const char *fs;               /* a worktree: writes to it stay in memory */
     const char *proc_record;      /* a cassette to write: programs run, and are recorded */
     const char *proc_replay;      /* a cassette to play: programs do not run */
-    const char *proc_wasi;        /* for vitro_bench_spawn: a directory of modules */
-    const char *net;              /* "deny": nobody but whom net_allow names */
-    const char *const *net_allow; /* NULL-ended: "*.example.org", "10.0.0.0/8", "localhost:80" */
+    /* A directory of modules, for vitro_bench_spawn. Activating refuses it (-ENOSYS): a module is
+     * told the time by the box around it, and a process of its own would be in real time. */
+    const char *proc_wasi;
+    const char *net; /* "deny": nobody but whom net_allow names */
+    /* NULL-ended: "*.example.org", "10.0.0.0/8", "localhost:80". vitro_bench_spawn refuses it
+     * (-ENOSYS): a box has a loopback of its own or all of the network, and nothing between. */
+    const char *const *net_allow;
     const char *tape;             /* a tape to write, at finalize */
     const char *const *tape_argv; /* for its header; NULL-ended */
     const char *tape_script;

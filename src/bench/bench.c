@@ -124,6 +124,8 @@ int vitro_bench_finalize_at(vitro_bench *bench, struct vitro_bench_findings *ret
 
     if (!bench)
         return err_set(err, -EINVAL, "bench: finalize without a bench, at %s", where);
+    bench->ended_ns = vitro_clock_now(bench->clock); /* once left, it moves for others */
+    bench->ended_monotonic_ns = vitro_clock_monotonic(bench->clock);
     int r = leave(bench, where, err);
     if (r < 0)
         return r;

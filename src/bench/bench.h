@@ -4,6 +4,7 @@
  * and audit stay until the last thread that was started in it has ended. */
 #pragma once
 #include "base/err.h"
+#include "fs/fs_changes.h"
 #include "interpose/tape_notes.h"
 #include "interpose/world.h"
 #include "vitro/bench.h"
@@ -24,6 +25,8 @@ struct vitro_bench {
     struct vitro_clock *clock;      /* NULL: real, or the outer one's */
     bool owns_clock, allows_leaks;
     int64_t started_ns; /* of a mocked clock */
+    int64_t ended_ns;   /* when it was finalized, by both */
+    uint64_t ended_monotonic_ns;
     vitro_leaks *leaks;
     struct vitro_overlay *overlay;
     vitro_cassette *cassette;
@@ -54,6 +57,12 @@ int bench_options_check(const struct vitro_bench_options *options, struct err *e
 void bench_programs_watch(struct vitro_bench *bench);
 void bench_programs_sort(struct vitro_bench *bench);
 void bench_programs_done(struct bench_program *programs, size_t count);
+
+/* bench_tape.c: the notes, and then what is known at the end alone: chance and files. */
+int bench_tape_write(struct vitro_bench *bench, uint64_t *ret_records, struct err *err);
+
+/* bench_files.c: what the overlay holds, each path once. Whoever has the world's lock. */
+int bench_files_changed(struct vitro_overlay *overlay, struct fs_changes **ret, struct err *err);
 
 /* bench_findings.c: what is found, in the order of the header. */
 int bench_find(struct vitro_bench *bench, struct vitro_bench_findings *ret, struct err *err);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a bench found, in the order: files, programs, tape, leaks. */
-#include "base/when.h"
 #include "bench/bench.h"
 #include "interpose/files.h"
 #include "proc/process_findings.h"
-#include "vitro/tape.h"
 #include <errno.h>
 #include <string.h>
 
@@ -75,37 +73,12 @@ static int find_programs(struct vitro_bench *bench, struct vitro_bench_findings 
 static int find_tape(struct vitro_bench *bench, struct vitro_bench_findings *ret,
                      struct hidden *hidden, struct err *err)
 {
-    struct vitro_tape_error why;
-    int r = 0;
-
     if (!bench->tape_path)
         return 0;
-    vitro_tape_writer *tape = vitro_tape_create(
-        bench->tape_path,
-        &(struct vitro_tape_options){.argv = (const char *const *)bench->tape_argv,
-                                     .script = bench->tape_script,
-                                     .replace = 1,
-                                     .started_at_unix_ms = bench->started_ns / (int64_t)NS_PER_MS},
-        &why);
-    if (!tape)
-        return err_set(err, why.code, "bench tape: %.900s", why.text);
-    tape_notes_sort(&bench->notes);
-    for (size_t i = 0; r == 0 && i < bench->notes.count; i++) {
-        const struct tape_note *note = &bench->notes.notes[i];
-        r = vitro_tape_record(tape,
-                              &(struct vitro_tape_entry){.kind = note->kind,
-                                                         .process = note->worker,
-                                                         .data = note->data,
-                                                         .virtual_time_ns = note->now_ns,
-                                                         .monotonic_ns = note->monotonic_ns},
-                              &why);
-    }
-    int closed = vitro_tape_close(tape, r == 0 ? &why : NULL);
-    r = r < 0 ? r : closed;
+    int r = bench_tape_write(bench, &ret->tape_records, err);
     if (r < 0)
-        return err_set(err, r, "bench tape: %.900s", why.text);
+        return err_wrap(err, "bench tape");
     ret->tape = hidden->tape = mem_dup(bench->tape_path);
-    ret->tape_records = bench->notes.count;
     return 0;
 }
 

@@ -385,7 +385,7 @@ TEST(an_overlay_and_a_tape_are_written_by_finalize_alone)
         CHECK_OK(vitro_bench_finalize(bench, &found, &error), error);
         CHECK_HAS(found.diff, "-one\n+two\n");
         CHECK_TEXT(found.tape, tape);
-        CHECK_INT(found.tape_records, 2);
+        CHECK_INT(found.tape_records, 3);
         vitro_bench_findings_done(&found);
     }
     vitro_tape_reader *reader = vitro_tape_open(tape, NULL);
@@ -396,6 +396,8 @@ TEST(an_overlay_and_a_tape_are_written_by_finalize_alone)
     CHECK_INT(entry.monotonic_ns, INT64_C(30000000000));
     CHECK_INT(vitro_tape_next(reader, &entry, NULL), 1);
     CHECK_TEXT(entry.kind, "note");
+    CHECK_INT(vitro_tape_next(reader, &entry, NULL), 1);
+    CHECK_TEXT(entry.kind, "file_write");
     vitro_tape_reader_free(reader);
 }
 

@@ -3,6 +3,7 @@
  * the real one. A value that was handed out is kept until the bench is gone. */
 #include "base/buf.h"
 #include "interpose/calls.h"
+#include "tape/tape_data.h"
 #include <string.h>
 
 static struct vitro_world *env_here(const void *caller, const char *capability)
@@ -33,11 +34,30 @@ static char **place_of(struct vitro_world *world, const char *name, size_t lengt
     return place;
 }
 
+/* An audited bench has on its tape what was asked for. Values of the real environment are the
+ * machine's, and stay off it. */
+static void note_read(struct lane *lane, const char *name, const char *value, bool is_real)
+{
+    CLEANUP(tape_data_done) struct tape_data data = {0};
+
+    inside_begin(lane);
+    tape_data_begin(&data);
+    tape_data_text(&data, "name", name);
+    if (!is_real)
+        tape_data_text(&data, "value", value);
+    tape_data_end(&data);
+    world_note(lane_world(lane), "env_read", "%s", buf_text(&data.text));
+    inside_end(lane);
+}
+
 char *call_getenv(const void *caller, const char *name)
 {
     struct vitro_world *world = env_here(caller, "env/getenv");
     struct lane *lane = lane_self();
+    bool audited = lane_here(caller) && lane_world(lane) && lane_world(lane)->audit_real;
 
+    if (!world && audited)
+        note_read(lane, name, NULL, true);
     if (!world)
         return REAL.getenv(name);
     inside_begin(lane);
@@ -46,6 +66,8 @@ char *call_getenv(const void *caller, const char *name)
     char *value = *place ? strchr(*place, '=') + 1 : NULL;
     (void)pthread_mutex_unlock(&world->lock);
     inside_end(lane);
+    if (audited)
+        note_read(lane, name, value, false);
     return value;
 }
 

@@ -259,18 +259,26 @@ void net_rules_pin(struct net_rules *rules, const struct sockaddr *address, cons
         }
 }
 
-const char *net_address_text(const struct sockaddr *address, socklen_t length, char text[80])
+bool net_address_read(const struct sockaddr *address, socklen_t length, char host[INET6_ADDRSTRLEN],
+                      uint16_t *ret_port)
 {
     struct in6_addr asked;
-    char host[INET6_ADDRSTRLEN] = "";
+
+    if (!read_address(address, length, &asked, ret_port))
+        return false;
+    bool is_v4 = IN6_IS_ADDR_V4MAPPED(&asked);
+    return inet_ntop(is_v4 ? AF_INET : AF_INET6, asked.s6_addr + (is_v4 ? 12 : 0), host,
+                     INET6_ADDRSTRLEN) != NULL;
+}
+
+const char *net_address_text(const struct sockaddr *address, socklen_t length, char text[80])
+{
+    char host[INET6_ADDRSTRLEN];
     uint16_t port;
 
-    if (!read_address(address, length, &asked, &port))
+    if (!net_address_read(address, length, host, &port))
         (void)snprintf(text, 80, "family %d", address->sa_family);
-    else if (IN6_IS_ADDR_V4MAPPED(&asked))
-        (void)snprintf(text, 80, "%s:%u", inet_ntop(AF_INET, asked.s6_addr + 12, host, sizeof host),
-                       port);
     else
-        (void)snprintf(text, 80, "[%s]:%u", inet_ntop(AF_INET6, &asked, host, sizeof host), port);
+        (void)snprintf(text, 80, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
     return text;
 }

@@ -5,6 +5,7 @@
 #pragma once
 #include "base/err.h"
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/socket.h>
 
 struct net_rules;
@@ -18,5 +19,8 @@ bool net_rules_allow_address(const struct net_rules *rules, const struct sockadd
                              socklen_t length);
 /* An allowed name was found to have this address: it is allowed, too. */
 void net_rules_pin(struct net_rules *rules, const struct sockaddr *address, const char *name);
+/* "127.0.0.1" and 80; false: a family that has neither. */
+bool net_address_read(const struct sockaddr *address, socklen_t length, char host[46],
+                      uint16_t *ret_port);
 /* "127.0.0.1:80" */
 const char *net_address_text(const struct sockaddr *address, socklen_t length, char text[80]);

@@ -40,7 +40,10 @@ static void fill(struct vitro_world *world, void *bytes, size_t size)
 
     inside_begin(lane);
     (void)pthread_mutex_lock(&world->lock);
-    rng_fill(&stream_of(world, lane)->random, bytes, size);
+    struct world_stream *stream = stream_of(world, lane);
+    rng_fill(&stream->random, bytes, size);
+    stream->random_draws++;
+    stream->random_bytes += size;
     (void)pthread_mutex_unlock(&world->lock);
     inside_end(lane);
 }
@@ -95,7 +98,10 @@ uint32_t call_arc4random_uniform(const void *caller, uint32_t below)
         return world ? 0 : REAL.arc4random_uniform(below);
     inside_begin(lane);
     (void)pthread_mutex_lock(&world->lock);
-    uint64_t number = rng_below(&stream_of(world, lane)->random, below);
+    struct world_stream *stream = stream_of(world, lane);
+    uint64_t number = rng_below(&stream->random, below);
+    stream->random_draws++;
+    stream->random_bytes += sizeof below;
     (void)pthread_mutex_unlock(&world->lock);
     inside_end(lane);
     return (uint32_t)number;
@@ -109,7 +115,9 @@ static long draw(struct vitro_world *world)
 
     inside_begin(lane);
     (void)pthread_mutex_lock(&world->lock);
-    uint64_t number = rng_next(&stream_of(world, lane)->plain);
+    struct world_stream *stream = stream_of(world, lane);
+    uint64_t number = rng_next(&stream->plain);
+    stream->plain_draws++;
     (void)pthread_mutex_unlock(&world->lock);
     inside_end(lane);
     return (long)(number >> 33); /* 31 bits, as RAND_MAX */

@@ -19,6 +19,7 @@ enum { WORLD_STREAMS = 64, WORLD_NAME_MAX = 32 };
 struct world_stream {
     char name[WORLD_NAME_MAX];
     struct rng random, plain; /* getrandom; rand */
+    uint64_t random_draws, random_bytes, plain_draws;
 };
 
 struct vitro_world {
