@@ -20,6 +20,7 @@
 #undef LEAK0
 int call_openat(const void *caller, int dirfd, const char *path, int flags, mode_t mode);
 long call_syscall(const void *caller, long number, const long arguments[6]);
+long call_futex(const void *caller, const long arguments[6]); /* of SYS_futex */
 
 bool is_library(const void *caller); /* an address in the library's own code */
 /* The lane of the calling thread, if what is in force in it answers this call. NULL: nothing is, or

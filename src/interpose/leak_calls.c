@@ -2,7 +2,6 @@
 /* What is seen of the machine and not made virtual, for a bench that audits everything; and system
  * calls made by number. */
 #include "interpose/calls.h"
-#include <linux/futex.h>
 #include <sys/syscall.h>
 
 static void seen(const void *caller, const char *capability)
@@ -30,30 +29,13 @@ static void seen(const void *caller, const char *capability)
     }
 #include "interpose/calls.def"
 
-/* A lock of somebody's own. Who waits for it stands aside; for how long is told in real time. */
-static long call_futex(const struct lane *lane, const void *caller, const long a[6])
-{
-    long operation = a[1] & FUTEX_CMD_MASK;
-    bool waits =
-        operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI;
-
-    if (waits && a[3] && lane_clock(lane))
-        leak_here("clock/futex", caller);
-    if (waits)
-        vitro_worker_idle_begin();
-    long r = REAL.syscall(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
-    int code = errno;
-    if (waits)
-        vitro_worker_idle_end();
-    errno = code;
-    return r;
-}
-
 /* The ones that people do make by number go where the functions go. */
 long call_syscall(const void *caller, long number, const long a[6])
 {
     struct lane *lane = lane_here(caller);
 
+    if (number == SYS_futex)
+        return call_futex(caller, a);
     if (!lane)
         return REAL.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     switch (number) {
@@ -67,8 +49,6 @@ long call_syscall(const void *caller, long number, const long a[6])
         return call_nanosleep(caller, (const struct timespec *)a[0], (struct timespec *)a[1]);
     case SYS_getrandom:
         return call_getrandom(caller, (void *)a[0], (size_t)a[1], (unsigned)a[2]);
-    case SYS_futex:
-        return call_futex(lane, caller, a);
     default:
         seen(caller, "syscall");
         return REAL.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);

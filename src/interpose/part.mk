@@ -19,7 +19,7 @@ $(O)/libvitro_interpose.a: $(interpose_objects)
 # Tests of it have the shims in themselves, before libc, and call libraries that know nothing of us.
 interposed_tests := $(patsubst src/%.c,$(O)/tests/%,$(wildcard src/interpose/*_test.c src/bench/*_test.c))
 $(interposed_tests): $(interpose_objects) $(O)/tests/libplanted.so
-$(interposed_tests): LDFLAGS += -lsqlite3 -lcurl -Wl,-rpath,$(CURDIR)/$(O)/tests
+$(interposed_tests): LDFLAGS += -lsqlite3 -lcurl -luv -Wl,-rpath,$(CURDIR)/$(O)/tests
 $(O)/tests/libplanted.so: tests/interpose/planted.c
 	@mkdir -p $(@D)
 	@$(CC) -std=gnu17 -O1 -shared -fPIC -Wl,-soname,libplanted.so -fno-optimize-sibling-calls -o $@ $<

@@ -25,6 +25,38 @@ int main(void)
     return vitro_bench_finalize(bench, NULL, &error) == 0 ? 0 : (puts(error.text), 1);
 }
 END
+cat >"$made/loop.c" <<'END'
+#include <stdio.h>
+#include <time.h>
+#include <uv.h>
+#include "vitro/bench.h"
+static void nap(uv_work_t *work) { uv_sleep((unsigned)(unsigned long)work->data); }
+static void napped(uv_work_t *work, int status)
+{
+    printf("%lu %d %ld\n", (unsigned long)work->data, status, (long)time(NULL) - 1767225600);
+}
+static void tick(uv_timer_t *timer)
+{
+    printf("tick %ld\n", (long)time(NULL) - 1767225600);
+    if (time(NULL) >= 1767225600 + 7200)
+        uv_close((uv_handle_t *)timer, NULL);
+}
+int main(void)
+{
+    struct vitro_bench_error error;
+    vitro_bench *bench = vitro_bench_activate((&(struct vitro_bench_options){.clock = "2026-01-01T00:00:00Z"}), &error);
+    uv_work_t work[2] = {{.data = (void *)5400000}, {.data = (void *)600000}};
+    uv_timer_t timer;
+    if (!bench)
+        return puts(error.text), 1;
+    for (int i = 0; i < 2; i++)
+        uv_queue_work(uv_default_loop(), &work[i], nap, napped);
+    uv_timer_init(uv_default_loop(), &timer);
+    uv_timer_start(&timer, tick, 3600000, 3600000);
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    return vitro_bench_finalize(bench, NULL, &error) == 0 ? 0 : (puts(error.text), 1);
+}
+END
 for lib in libvitro libvitro_interpose; do
     cp "$TOP/$O/$lib.so" "$made/lib/$lib.so.0"
     ln -s "$lib.so.0" "$made/lib/$lib.so"
@@ -42,6 +74,11 @@ test_that "linked before libvitro, libc obeys" '
 test_that "preloaded, it obeys as well" '
     build plain
     [ "$(LD_PRELOAD=$preload ./plain)" = "1 1 3600" ]'
+
+test_that "libuv, its timers and its own threads obey, unchanged" '
+    cc -std=gnu17 -Wall -Werror -I"$TOP/include" -o loop "$made/loop.c" -L"$made/lib" -luv -lvitro -Wl,-rpath,"$made/lib"
+    LD_PRELOAD=$preload ./loop >told
+    printf "600000 0 600\ntick 3600\n5400000 0 5400\ntick 7200\n" | cmp - told'
 
 test_that "without the interposer a bench holds for the library alone" '
     build plain
