@@ -5,6 +5,7 @@
 #include "base/tool.h"
 #include "doctor/doctor.h"
 #include "fs/fs.h"
+#include "fs/fs_unmapped.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -257,6 +258,27 @@ static void probe_xattr(struct doctor_answer *ret)
     set_from(ret, doctor_in_child(CLONE_NEWUSER | CLONE_NEWNS, try_xattr, &err), &err);
 }
 
+enum { UNMAPPED_LOOK_MAX = 20000 };
+
+/* Files below the current directory, the worktree unless another is named. */
+static void probe_owners(struct doctor_answer *ret)
+{
+    CLEANUP(fs_unmapped_done) struct fs_unmapped unmapped = {0};
+    CLEANUP(buf_done) struct buf text = {0};
+
+    ret->works = true;
+    if (fs_is_real_root()) {
+        (void)snprintf(ret->detail, sizeof ret->detail, "not needed as root");
+        return;
+    }
+    fs_unmapped_find(".", UNMAPPED_LOOK_MAX, &unmapped);
+    fs_unmapped_add_text(&text, &unmapped);
+    ret->works = unmapped.count == 0;
+    if (!ret->works)
+        (void)snprintf(ret->detail, sizeof ret->detail, "EOVERFLOW when a guest changes %s",
+                       buf_text(&text));
+}
+
 static void probe_clone3(struct doctor_answer *ret)
 {
     long r = syscall(SYS_clone3, NULL, 0);
@@ -339,6 +361,8 @@ const struct doctor_probe doctor_probes[] = {
      "sudo modprobe overlay"},
     {"tmpfs attributes", "replaced directories in memory without root (Linux 6.6)", DOCTOR_FOR_ONE,
      probe_xattr, "vitro run --upper DIR, with DIR on ext4, xfs or btrfs"},
+    {"owners", "changing all files below this directory without root", DOCTOR_FOR_ONE, probe_owners,
+     fs_unmapped_remedy},
     {"apparmor", "user namespaces that may mount (Ubuntu 24.04)", DOCTOR_FOR_ONE, probe_apparmor,
      "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
     {"clone3", "threads without a detour", DOCTOR_FOR_ONE, probe_clone3,
