@@ -99,6 +99,37 @@ TEST(work_of_libuvs_own_threads_takes_virtual_time)
     CHECK_TEXT(buf_text(&story), "1000:0 1\n60000:0 60\n3600000:0 3600\n7200000:0 7200\n");
 }
 
+/* ---- programs */
+
+static uv_process_t process;
+
+static void on_exit_of(uv_process_t *ended, int64_t status, int signal)
+{
+    char what[32];
+
+    (void)snprintf(what, sizeof what, "exit %d.%d", (int)status, signal);
+    tell(what);
+    uv_close((uv_handle_t *)ended, NULL);
+}
+
+TEST(programs_that_libuv_starts_are_played_and_take_their_time)
+{
+    const char *tape = tmp_file("slow.json", "[{\"program\":\"backup\",\"args\":[\"all\"],"
+                                             "\"exit_code\":3,\"duration_ms\":3600000}]");
+    VITRO_BENCH bench = vitro_bench_activate(
+        (&(struct vitro_bench_options){.clock = "2026-01-01", .proc_replay = tape}), &error);
+    char *argv[] = {"backup", "all", NULL};
+    uv_process_options_t options = {.file = "backup", .args = argv, .exit_cb = on_exit_of};
+    uv_loop_t loop;
+
+    buf_done(&story);
+    CHECK_INT(uv_loop_init(&loop), 0);
+    CHECK_INT(uv_spawn(&loop, &process, &options), 0);
+    CHECK_INT(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    CHECK_INT(uv_loop_close(&loop), 0);
+    CHECK_TEXT(buf_text(&story), "exit 3.0 3600\n");
+}
+
 /* ---- locks, with a thread that wakes the loop */
 
 static uv_mutex_t mutex;

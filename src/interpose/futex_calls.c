@@ -27,8 +27,10 @@ static long wake(const long a[6], bool all)
         unpark(key, true);
         return r;
     }
-    while (r < wanted && unpark_one(key))
-        r++;
+    bool put_off = lane_self()->inside != 0; /* a signal handler: then all are woken, and later */
+    for (; r < wanted && unpark_one(key); r++)
+        if (put_off)
+            break;
     return r;
 }
 

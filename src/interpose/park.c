@@ -88,6 +88,15 @@ static bool bucket_release(struct bucket *bucket, const void *key, bool all)
     return any;
 }
 
+static bool release_everybody(void)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < BUCKETS; i++)
+        any |= bucket_release(&buckets[i], NULL, true);
+    return any;
+}
+
 static bool wake(const void *key, bool all)
 {
     struct lane *lane = lane_self();
@@ -100,10 +109,7 @@ static bool wake(const void *key, bool all)
         return true;
     }
     inside_begin(lane);
-    if (key)
-        any = bucket_release(bucket_of(key), key, all);
-    for (size_t i = 0; !key && i < BUCKETS; i++)
-        any |= bucket_release(&buckets[i], NULL, true);
+    any = key ? bucket_release(bucket_of(key), key, all) : release_everybody();
     inside_end(lane);
     return any;
 }
@@ -181,6 +187,10 @@ int park(struct lane *lane, struct vitro_clock *clock, const struct parking *par
         released = true;
         if (r != EBUSY)
             break;
+        if (lane->deferred) { /* before the clock may move past it */
+            lane->deferred = false;
+            (void)release_everybody();
+        }
         r = stay(lane, clock, &parked, &rest);
         (void)pthread_mutex_lock(&bucket->lock);
         if (!parked.released)

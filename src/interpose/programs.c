@@ -336,15 +336,17 @@ static void end_as(const struct answer *answer)
 }
 
 /* As exec would: or a program that reads to the end of a pipe would wait for its own process. */
-static void close_on_exec(const struct programs *programs, int answer)
+static void close_on_exec(const struct programs *programs, const int keep[FDS + 1])
 {
     DIR *dir = opendir("/proc/self/fd");
     struct dirent *entry;
 
     while (dir && (entry = readdir(dir))) {
         int fd = atoi(entry->d_name);
-        if (fd > 2 && fd != programs->socket && fd != answer && fd != dirfd(dir) &&
-            fcntl(fd, F_GETFD) == FD_CLOEXEC)
+        bool kept = fd <= 2 || fd == programs->socket || fd == dirfd(dir);
+        for (int i = 0; i <= FDS; i++)
+            kept |= fd == keep[i];
+        if (!kept && fcntl(fd, F_GETFD) == FD_CLOEXEC)
             (void)close(fd);
     }
     if (dir)
@@ -355,7 +357,7 @@ int programs_exec(struct programs *programs, const char *file, char *const argv[
                   char *const envp[])
 {
     char here[4096];
-    int ends[2], fds[FDS], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int ends[2], fds[FDS + 1], null = open("/dev/null", O_RDWR | O_CLOEXEC);
     size_t count = 0;
     struct answer answer;
 
@@ -374,9 +376,11 @@ int programs_exec(struct programs *programs, const char *file, char *const argv[
     for (int i = 0; i < 3; i++)
         fds[i + 1] = fcntl(i, F_GETFD) < 0 ? null : i;
     fds[4] = ends[1];
+    fds[5] = ends[0];
+    close_on_exec(programs, fds); /* before time can pass for the program */
     int r = ask(programs->socket, fds);
     if (r == 0) {
-        close_on_exec(programs, ends[0]);
+        fd_close(ends[1]);
         ssize_t n = recv(ends[0], &answer, sizeof answer, 0);
         r = n == (ssize_t)sizeof answer ? answer.code : -EPIPE;
         if (r == 0)

@@ -165,6 +165,59 @@ TEST(the_recorded_time_passes_on_the_benchs_clock)
     CHECK_INT(time(NULL), 1767225600 + 3600);
 }
 
+/* When the other end of a pipe that the child of a fork has is closed, in seconds. */
+static long closed_at(int flags)
+{
+    const char *tape = tmp_file("slow.json", "[{\"program\":\"backup\",\"args\":[],"
+                                             "\"duration_ms\":3600000}]");
+    VITRO_BENCH bench = vitro_bench_activate(
+        (&(struct vitro_bench_options){.clock = "2026-01-01", .proc_replay = tape}), &error);
+    int ends[2], status = -1;
+    char byte;
+
+    CHECK_INT(pipe2(ends, flags), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)execlp("backup", "backup", (char *)NULL);
+        _exit(99);
+    }
+    (void)close(ends[1]);
+    CHECK_INT(read(ends[0], &byte, 1), 0);
+    long at = (long)time(NULL) - 1767225600;
+    (void)close(ends[0]);
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK_INT(status, 0);
+    CHECK_INT(time(NULL), 1767225600 + 3600);
+    return at;
+}
+
+TEST(a_program_has_what_it_inherits_until_it_ends_and_nothing_that_exec_closes)
+{
+    CHECK_INT(closed_at(0), 3600);
+    CHECK_INT(closed_at(O_CLOEXEC), 0);
+}
+
+/* The child has the writing end of its own standard input, until it becomes the program. */
+TEST(a_program_reads_to_the_end_of_a_pipe_that_its_process_had_both_ends_of)
+{
+    VITRO_BENCH bench = vitro_bench_activate(
+        (&(struct vitro_bench_options){.proc_record = tmp_path("cat.tape")}), &error);
+    int in[2], status = -1;
+
+    CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)dup2(in[0], 0);
+        (void)execlp("grep", "grep", "-q", "^shout$", (char *)NULL);
+        _exit(99);
+    }
+    (void)close(in[0]);
+    CHECK_INT(write(in[1], "shout\n", 6), 6);
+    (void)close(in[1]);
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK_INT(status, 0);
+}
+
 TEST(calls_without_a_recording_and_recordings_without_a_call_are_found)
 {
     const char *tape = tmp_file("one.json", "[{\"program\":\"git\",\"args\":[\"status\"]}]");
