@@ -82,4 +82,5 @@ int park(struct lane *lane, struct vitro_clock *clock, const struct parking *par
 void unpark(const void *key, bool all); /* from any thread, lane or none */
 bool unpark_one(const void *key);       /* false: nobody waits for it */
 void park_after_fork(void);
+void barriers_after_fork(void);
 pid_t fork_with_clock(void); /* a real one */

@@ -74,3 +74,60 @@ TEST(a_handler_may_wake_the_thread_that_it_interrupts_while_that_has_the_lock)
     CHECK_INT(time(NULL), START);
     (void)signal(SIGUSR2, old);
 }
+
+/* ---- barriers */
+
+enum { THREADS = 4, ROUNDS = 300 };
+static pthread_barrier_t together;
+static time_t seen[THREADS][ROUNDS];
+
+static void *meet(void *arg)
+{
+    int me = (int)(intptr_t)arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        (void)sleep((unsigned)(1 + (me + i) % THREADS));
+        (void)pthread_barrier_wait(&together);
+        seen[me][i] = time(NULL);
+    }
+    return NULL;
+}
+
+TEST(who_was_freed_at_a_barrier_is_not_overtaken_by_the_clock)
+{
+    VITRO_BENCH bench =
+        vitro_bench_activate((&(struct vitro_bench_options){.clock = "2026-01-01"}), NULL);
+    pthread_t threads[THREADS];
+
+    CHECK_INT(pthread_barrier_init(&together, NULL, THREADS), 0);
+    for (intptr_t i = 0; i < THREADS; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, meet, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK_INT(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < ROUNDS; i++)
+        for (int j = 0; j < THREADS; j++)
+            CHECK_INT(seen[j][i], START + THREADS * (i + 1));
+    CHECK_INT(pthread_barrier_destroy(&together), 0);
+}
+
+static void *meet_once(void *arg)
+{
+    (void)arg;
+    (void)pthread_barrier_wait(&together);
+    return NULL;
+}
+
+TEST(threads_of_no_bench_meet_at_the_same_barrier)
+{
+    pthread_t outside, inside;
+
+    CHECK_INT(pthread_barrier_init(&together, NULL, 3), 0);
+    CHECK_INT(pthread_create(&outside, NULL, meet_once, NULL), 0);
+    VITRO_BENCH bench =
+        vitro_bench_activate((&(struct vitro_bench_options){.clock = "2026-01-01"}), NULL);
+    CHECK_INT(pthread_create(&inside, NULL, meet_once, NULL), 0);
+    (void)meet_once(NULL);
+    CHECK_INT(pthread_join(inside, NULL), 0);
+    CHECK_INT(pthread_join(outside, NULL), 0);
+    CHECK_INT(time(NULL), START);
+}

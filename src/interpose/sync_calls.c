@@ -261,19 +261,6 @@ int call_sem_post(const void *caller, sem_t *sem)
     return r;
 }
 
-/* Who comes last frees the others; until then they stand aside. */
-int call_pthread_barrier_wait(const void *caller, pthread_barrier_t *barrier)
-{
-    struct lane *lane = lane_here(caller);
-
-    if (!lane)
-        return REAL.pthread_barrier_wait(barrier);
-    vitro_worker_idle_begin();
-    int r = REAL.pthread_barrier_wait(barrier);
-    vitro_worker_idle_end();
-    return r;
-}
-
 /* ---- C11: in glibc the same objects by other names */
 
 static int c11(int r)

@@ -300,6 +300,7 @@ pid_t fork_with_clock(void)
     (void)pthread_mutex_unlock(&lock);
     if (pid == 0) {
         park_after_fork();
+        barriers_after_fork();
         first = NULL;
     }
     errno = code;
