@@ -336,6 +336,18 @@ static void explain_unmapped(struct fs_walk *walk)
                         fs_unmapped_remedy);
 }
 
+static void explain_links(struct fs_walk *walk)
+{
+    if (walk->linked == 1)
+        fs_changes_note(walk->changes, "'%s' has other names on disk: they are not in the diff",
+                        walk->first_linked);
+    else if (walk->linked)
+        fs_changes_note(walk->changes,
+                        "'%s' and %zu more have other names on disk: they are not in the diff",
+                        walk->first_linked, walk->linked - 1);
+    free(walk->first_linked);
+}
+
 int fs_gather(int store, struct fs_blobs *blobs, struct fs_changes **ret, struct err *err)
 {
     struct fs_walk walk = {.blobs = blobs, .upper = -1, .lower = -1};
@@ -350,6 +362,7 @@ int fs_gather(int store, struct fs_blobs *blobs, struct fs_changes **ret, struct
         walk.changes = fs_changes_new(walk.layers.worktree);
         r = walk_layers(&walk, store, err);
         explain_unmapped(&walk);
+        explain_links(&walk);
         fs_blobs_free(walk.nowhere);
         if (r == 0) {
             fs_changes_finish(walk.changes);

@@ -184,6 +184,21 @@ static int descend(struct fs_walk *walk, const char *path, const char *relative,
     return walk_place(walk, &place, err);
 }
 
+/* A file that was copied up, not replaced, and has other names: which, only the whole tree could
+ * tell. Users have no mark that tells the two apart. */
+static void notice_links(struct fs_walk *walk, const char *path, const struct entry *entry)
+{
+    char value[256];
+
+    if (entry->before.type != FS_FILE || entry->upper.type != FS_FILE ||
+        entry->before.st.st_nlink < 2 ||
+        (walk->layer->kind == FS_LAYER_TRUSTED &&
+         read_mark(walk, entry->upper_path, "origin", value, sizeof value) < 0))
+        return;
+    if (walk->linked++ == 0)
+        walk->first_linked = mem_dup(path);
+}
+
 static int walk_entry(struct fs_walk *walk, const struct place *place, const char *name,
                       struct err *err)
 {
@@ -204,8 +219,11 @@ static int walk_entry(struct fs_walk *walk, const struct place *place, const cha
         r = see(walk, place, &entry, name, &seen);
     if (r < 0)
         r = err_set(err, r, "look at '%s': %s", path, strerror(-r));
+    size_t known = walk->changes->count;
     if (r == 0)
         r = fs_walk_record(walk, path, &entry.before, &seen.side, seen.same_content, err);
+    if (r == 0 && walk->changes->count > known)
+        notice_links(walk, path, &entry);
     if (r == 0)
         r = descend(walk, path, relative, &entry, &seen, err);
     free(seen.origin);

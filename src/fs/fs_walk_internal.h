@@ -13,6 +13,8 @@ struct fs_walk {
     struct fs_blobs *blobs;   /* borrowed: contents in the worktree */
     struct fs_blobs *nowhere; /* owned: contents elsewhere are hashed only */
     struct timespec started;  /* a real file changed later than this is stale */
+    size_t linked;            /* changed files that have other names on disk */
+    char *first_linked;       /* owned: the path of one */
 
     /* The layer at hand. */
     const struct fs_layer *layer;

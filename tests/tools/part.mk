@@ -1,5 +1,5 @@
 # Programs the tests drive that are no tests themselves.
-guests += $(O)/tools/fs-run $(O)/tools/fs-mv $(O)/tools/fs-escape
+guests += $(O)/tools/fs-run $(O)/tools/fs-mv $(O)/tools/fs-escape $(O)/tools/fs-acts
 
 $(O)/tools/fs-%: $(O)/tests/tools/fs_%.o $(O)/libvitro.a
 	@mkdir -p $(@D)
