@@ -220,6 +220,12 @@ void process_release(struct box *box, struct process *process);
     for (struct task * (item) = (box)->first_task, *next_ = NULL;                                  \
          (item) && ((next_ = (item)->next), true); (item) = next_)
 pid_t process_pid_inside(struct process *process); /* its pid in the box's numbers */
+struct task_status {                               /* /proc/TID/status */
+    char text[8192];
+};
+bool task_status_read(pid_t tid, struct task_status *ret);
+/* What stands behind "NAME:" there; NULL: no such line. */
+const char *task_status_of(const struct task_status *status, const char *name);
 pid_t task_tid_inside(const struct task *task);
 void task_name(const struct task *task, struct buf *buf); /* "1.2 (curl)" */
 

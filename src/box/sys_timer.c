@@ -90,18 +90,15 @@ void vtimer_set(struct box *box, struct vtimer *timer, int64_t value_ns, int64_t
 
 static bool is_pending(pid_t pid, int signal)
 {
-    char path[40], text[4096];
+    static const char *const names[] = {"SigPnd", "ShdPnd"};
+    struct task_status status;
+    bool pending = false;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/status", pid);
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (count <= 0)
-        return false;
-    text[count] = '\0';
-    for (const char *line = strstr(text, "Pnd:"); line; line = strstr(line + 4, "Pnd:"))
-        if (strtoull(line + 4, NULL, 16) >> (signal - 1) & 1)
-            return true;
-    return false;
+    for (int i = 0; i < 2 && task_status_read(pid, &status); i++) {
+        const char *mask = task_status_of(&status, names[i]);
+        pending |= mask && strtoull(mask, NULL, 16) >> (signal - 1) & 1;
+    }
+    return pending;
 }
 
 /* The task whose tid is `inside` in the box's pid namespace. */

@@ -253,6 +253,27 @@ enum verdict sys_io_getevents(struct box *box, struct task *task)
     return wait_relative(box, task, 4, 0);
 }
 
+/* select that times out leaves its sets empty; an interrupted one leaves them as they were. The
+ * kernel looks at no more descriptors than the process has room for. */
+static void clear_sets(struct task *task)
+{
+    const struct user_regs_struct *regs = task_regs(task);
+    const uint64_t sets[] = {regs->rsi, regs->rdx, regs->r10};
+    struct task_status status;
+    static const char zeros[4096];
+
+    if (task->wait.number != SYS_select && task->wait.number != SYS_pselect6)
+        return;
+    const char *room =
+        task_status_read(task->tid, &status) ? task_status_of(&status, "FDSize") : NULL;
+    uint64_t count = (uint32_t)regs->rdi, most = room ? strtoull(room, NULL, 10) : 0;
+    size_t bytes = ((count < most ? count : most) + 63) / 64 * 8;
+    for (size_t i = 0; i < ARRAY_LENGTH(sets); i++)
+        for (size_t at = 0; sets[i] && at < bytes; at += sizeof zeros)
+            (void)guest_write(task, sets[i] + at, zeros,
+                              bytes - at < sizeof zeros ? bytes - at : sizeof zeros);
+}
+
 /* select, pselect6 and ppoll write the time that is left on every return. */
 static void rest_exit(struct box *box, struct task *task)
 {
@@ -265,6 +286,7 @@ static void rest_exit(struct box *box, struct task *task)
             return; /* a signal; its delivery stop decides */
         left = 0;
         task_skip(task, 0);
+        clear_sets(task);
     }
     left = left > 0 ? left : 0;
     int64_t rest[2] = {left / (int64_t)NS_PER_SEC, left % (int64_t)NS_PER_SEC};

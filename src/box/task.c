@@ -7,6 +7,7 @@
 #include "base/fd.h"
 #include "base/trace.h"
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,18 +109,34 @@ void process_release(struct box *box, struct process *process)
     free(process);
 }
 
-/* The last number of the line NSpid in /proc/TID/status: the tid in the box's own numbers. */
-static pid_t inside(pid_t tid)
+bool task_status_read(pid_t tid, struct task_status *ret)
 {
     char path[40];
-    struct err err;
-    CLEANUP(buf_done) struct buf text = {0};
 
     (void)snprintf(path, sizeof path, "/proc/%d/status", tid);
-    if (file_read(path, 65536, &text, &err) < 0)
-        return 0;
-    const char *line = strstr(buf_text(&text), "NSpid:");
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = fd < 0 ? -1 : read(fd, ret->text, sizeof ret->text - 1);
+    ret->text[count > 0 ? count : 0] = '\0';
+    return count > 0;
+}
+
+const char *task_status_of(const struct task_status *status, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *line = status->text; (line = strchr(line, '\n')); line++)
+        if (strncmp(line + 1, name, length) == 0 && line[1 + length] == ':')
+            return line + 1 + length + 1;
+    return NULL;
+}
+
+/* The last number of the line NSpid: the tid in the box's own numbers. */
+static pid_t inside(pid_t tid)
+{
+    struct task_status status;
+    const char *line = task_status_read(tid, &status) ? task_status_of(&status, "NSpid") : NULL;
     const char *end = line ? strchr(line, '\n') : NULL;
+
     while (end && end > line && end[-1] != '\t')
         end--;
     return end ? (pid_t)strtol(end, NULL, 10) : 0;

@@ -232,26 +232,22 @@ struct signal_masks {
     uint64_t pending, pending_shared, blocked, ignored, caught;
 };
 
-static uint64_t mask_of(const char *status, const char *name)
+static uint64_t mask_of(const struct task_status *status, const char *name)
 {
-    const char *line = strstr(status, name);
+    const char *mask = task_status_of(status, name);
 
-    return line ? strtoull(line + strlen(name), NULL, 16) : 0;
+    return mask ? strtoull(mask, NULL, 16) : 0;
 }
 
 static bool read_masks(pid_t tid, struct signal_masks *ret)
 {
-    char path[40], text[4096];
+    struct task_status status;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/status", tid);
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t count = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (count <= 0)
+    if (!task_status_read(tid, &status))
         return false;
-    text[count] = '\0';
-    *ret = (struct signal_masks){mask_of(text, "SigPnd:\t"), mask_of(text, "ShdPnd:\t"),
-                                 mask_of(text, "SigBlk:\t"), mask_of(text, "SigIgn:\t"),
-                                 mask_of(text, "SigCgt:\t")};
+    *ret = (struct signal_masks){mask_of(&status, "SigPnd"), mask_of(&status, "ShdPnd"),
+                                 mask_of(&status, "SigBlk"), mask_of(&status, "SigIgn"),
+                                 mask_of(&status, "SigCgt")};
     return true;
 }
 

@@ -6,6 +6,8 @@ ppoll raw 2.0 1 3.0
 epoll 2.0 1
 futex 2.0 ok
 cond 2.0 0
+select 1.0 0 sets 0 0
+pselect 1.0 0 set 0
 */
 #include "guest.h"
 #include <linux/futex.h>
@@ -82,5 +84,21 @@ int main(void)
     pthread_mutex_unlock(&mutex);
     printf("cond %.1f %d\n", since(t), r);
     pthread_join(thread, NULL);
+    fd_set out; /* what times out leaves empty sets behind */
+    int none[2];
+    if (pipe(none) < 0)
+        return 1;
+    FD_ZERO(&set);
+    FD_ZERO(&out);
+    FD_SET(none[0], &set);
+    tv = (struct timeval){1, 0};
+    t = now_ns();
+    r = select(1024, &set, &out, NULL, &tv);
+    printf("select %.1f %d sets %d %d\n", since(t), r, FD_ISSET(none[0], &set) != 0,
+           FD_ISSET(none[0], &out) != 0);
+    FD_SET(none[0], &set);
+    t = now_ns();
+    r = pselect(none[0] + 1, &set, NULL, NULL, &(struct timespec){1, 0}, NULL);
+    printf("pselect %.1f %d set %d\n", since(t), r, FD_ISSET(none[0], &set) != 0);
     return 0;
 }
