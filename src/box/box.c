@@ -602,6 +602,7 @@ static void loop(struct box *box)
             if (box->steps - checked > 1024) {
                 checked = box->steps;
                 check_ceiling(box);
+                (void)computing_step(box, wall_monotonic_ns(), true);
             }
             any = take_event(box);
             if (any)

@@ -149,6 +149,7 @@ struct vclock { /* vclock.c */
 struct computing {      /* computing.c */
     uint64_t looked_ns; /* real: of the last look */
     uint64_t quiet_ns;  /* real time without an event, as far as it was seen */
+    uint64_t busy_ns;   /* real time since the box was idle, or a deadline came by it */
     uint64_t times;     /* that a deadline came by it */
     bool again;         /* and the box was not idle since */
 };

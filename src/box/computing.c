@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* computing: guests that compute while others wait for time to pass.
+/* computing: guests that are busy while others wait for time to pass.
  *
  * A paused clock stands while anybody runs. Most programs do not mind; but some run until time
  * passes: a loop that an alarm is to end, a thread that waits for another one's interpreter lock,
  * whose scheduler takes it away after some milliseconds. They never become idle and never ask what
- * time it is, so nothing would ever happen again. Hence when no guest has stopped for two seconds
- * of real time and somebody waits for a deadline, that deadline comes after as much more real time
- * as it is away: as on the machine itself. Once a box has been seen doing this, deadlines come in
- * that way at once, until it is idle again.
+ * time it is, so nothing would ever happen again. Hence when somebody waits for a deadline, and no
+ * guest has stopped for two seconds of real time, or the box was not idle for ten, then that
+ * deadline comes after as much more real time as it is away: as on the machine itself. Once a box
+ * has been seen doing this, time goes on in that way until it is idle again.
  *
  * It is the one place where a held clock moves because real time passed (decision 0026). What comes
  * of it may differ from run to run, and a note says so. */
@@ -16,8 +16,9 @@
 #include "base/trace.h"
 #include "base/when.h"
 
-#define GRACE   (2 * NS_PER_SEC)
-#define GAP_MAX (50 * NS_PER_MS) /* between two looks: more means that we were stopped, too */
+#define QUIET_GRACE (2 * NS_PER_SEC)
+#define BUSY_GRACE  (10 * NS_PER_SEC)
+#define GAP_MAX     (50 * NS_PER_MS) /* between two looks: more means that we were stopped, too */
 
 static void set_again(struct box *box, bool again)
 {
@@ -29,6 +30,7 @@ static void set_again(struct box *box, bool again)
 void computing_over(struct box *box)
 {
     set_again(box, false);
+    box->computing.busy_ns = box->computing.quiet_ns = 0;
 }
 
 /* Whoever can run has used that much CPU time, and lets others go first. */
@@ -72,32 +74,38 @@ static uint64_t away(const struct box *box, const struct deadline *deadline)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
+static bool has_come(const struct box *box, const struct deadline *deadline)
+{
+    const struct computing *computing = &box->computing;
+    uint64_t far = away(box, deadline);
+
+    return (computing->again && computing->busy_ns >= far) ||
+           computing->quiet_ns >= QUIET_GRACE + far || computing->busy_ns >= BUSY_GRACE + far;
+}
+
 bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
 {
     struct computing *computing = &box->computing;
-    uint64_t gap = now_ns - computing->looked_ns, grace = computing->again ? 0 : GRACE;
+    uint64_t gap = now_ns - computing->looked_ns;
     struct deadline *next = deadline_first(&box->deadlines);
 
+    gap = gap < GAP_MAX ? gap : GAP_MAX;
     computing->looked_ns = now_ns;
-    if (any_event)
-        computing->quiet_ns = 0;
-    else
-        computing->quiet_ns += gap < GAP_MAX ? gap : GAP_MAX;
+    computing->quiet_ns = any_event ? 0 : computing->quiet_ns + gap;
+    computing->busy_ns += gap;
     if (computing->again)
         charge(box, 0);
-    if (!next || box->clock.mode != BOX_CLOCK_PAUSED || box->settle ||
-        computing->quiet_ns < grace + away(box, next))
+    if (!next || box->clock.mode != BOX_CLOCK_PAUSED || box->settle || !has_come(box, next))
         return false;
     next = due_next(box);
-    if (!next || computing->quiet_ns < grace + away(box, next) ||
-        box_over_max_time(box, next->due_ns))
+    if (!next || !has_come(box, next) || box_over_max_time(box, next->due_ns))
         return false;
     if (!computing->times++)
-        leak_note(box, "a guest computed for longer than 2 s while another waited for a time: time "
-                       "passed as on the machine, and runs may differ");
+        leak_note(box, "guests were busy for seconds while another waited for a time: time passed "
+                       "as on the machine, and runs may differ");
     set_again(box, true);
-    computing->quiet_ns = 0;
-    trace(TRACE_CLOCK, "somebody computes: the next deadline comes");
+    computing->quiet_ns = computing->busy_ns = 0;
+    trace(TRACE_CLOCK, "somebody is busy: the next deadline comes");
     charge(box, away(box, next));
     box_move_clock(box, next->due_ns);
     next->fire(box, next);
