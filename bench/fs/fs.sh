@@ -88,10 +88,27 @@ row "tar" tar cf /dev/null --exclude .git .
 row "untar" sh -c "mkdir out && tar xf .git/repo.tar -C out"
 row "cc of 200 files" sh -c 'for f in $(ls d1/*.c d2/*.c d3/*.c | head -n 200); do cc -c -o /dev/null $f; done'
 
-# The price of a diff goes by what was touched: a thousand files of two trees of different size.
-gather() {
-    rm -rf "$top/bundle"
-    "$FS_RUN" --bundle "$top/bundle" -- sh -c 'for f in d1/*.c d2/*.c d3/*.c d4/*.c d5/*.c d6/*.c d7/*.c d8/*.c d9/*.c d10/*.c; do echo more >>$f; done'
-    "$VITRO" diff "$top/bundle"
+# The price of a diff goes by what was touched, not by the tree: a thousand files, ten in each of a hundred directories, of
+# two trees of different size. The same bytes are touched in both.
+plain_tree() { # plain_tree FILES
+    mkdir "$top/tree$1"
+    for d in $(seq 1 100); do
+        mkdir "$top/tree$1/d$d"
+        (cd "$top/tree$1/d$d" && seq 1 $(($1 / 100)) | awk -v d="$d" '{ f = "f" $1; print d, $1 >f; close(f) }')
+    done
 }
-echo "run and diff of $(ls d1/*.c d2/*.c d3/*.c d4/*.c d5/*.c d6/*.c d7/*.c d8/*.c d9/*.c d10/*.c | wc -l) of $FILES files: $(best gather) us"
+touch_thousand() {
+    rm -rf "$top/bundle"
+    "$FS_RUN" --bundle "$top/bundle" -- sh -c 'for d in d*; do for i in 1 2 3 4 5 6 7 8 9 10; do echo more >>$d/f$i; done; done'
+}
+show() { "$VITRO" diff "$top/bundle"; }
+echo
+printf '%-22s  %19s  %19s\n' "1000 files touched" "run and gather" "vitro diff"
+for size in 10000 100000; do
+    plain_tree "$size"
+    cd "$top/tree$size"
+    ran=$(best touch_thousand) shown=$(best show)
+    touched=$(($(wc -l <"$top/bundle/fs/changes.jsonl") - 1))
+    [ "$touched" = 1000 ] || { echo "$touched files are in the list, not 1000" >&2; exit 1; }
+    awk -v size="$size" -v ran="$ran" -v shown="$shown" 'BEGIN { printf "%-22s  %16.2f ms  %16.2f ms\n", "of " size, ran / 1000, shown / 1000 }'
+done
