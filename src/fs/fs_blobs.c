@@ -23,6 +23,8 @@ struct fs_blobs {
     unsigned long temp_count;
     struct kept *kept;
     size_t kept_count, kept_capacity;
+    size_t *slots;     /* 1 + where in `kept`, at or after the hash's own place; 0: free */
+    size_t slot_count; /* a power of two, at least twice kept_capacity */
     char piece[PIECE_BYTES];
 };
 
@@ -66,6 +68,7 @@ struct fs_blobs *fs_blobs_free(struct fs_blobs *blobs)
     for (size_t i = 0; i < blobs->kept_count; i++)
         free(blobs->kept[i].bytes);
     free(blobs->kept);
+    free(blobs->slots);
     free(blobs);
     return NULL;
 }
@@ -75,23 +78,46 @@ bool fs_blobs_keep(const struct fs_blobs *blobs)
     return blobs->dir >= 0 || blobs->memory;
 }
 
+/* The slot that has this content, or the free one it would take. */
+static size_t slot_of(const struct fs_blobs *blobs, const struct hash *hash)
+{
+    size_t slot;
+
+    memcpy(&slot, hash, sizeof slot);
+    for (slot &= blobs->slot_count - 1; blobs->slots[slot];
+         slot = (slot + 1) & (blobs->slot_count - 1))
+        if (memcmp(&blobs->kept[blobs->slots[slot] - 1].hash, hash, sizeof *hash) == 0)
+            break;
+    return slot;
+}
+
 static struct kept *find_kept(const struct fs_blobs *blobs, const struct hash *hash)
 {
+    if (!blobs->slot_count)
+        return NULL;
+    size_t slot = blobs->slots[slot_of(blobs, hash)];
+    return slot ? &blobs->kept[slot - 1] : NULL;
+}
+
+static void grow(struct fs_blobs *blobs)
+{
+    blobs->kept_capacity = blobs->kept_capacity ? blobs->kept_capacity * 2 : 64;
+    blobs->kept = mem_grow(blobs->kept, blobs->kept_capacity * sizeof *blobs->kept);
+    free(blobs->slots);
+    blobs->slot_count = blobs->kept_capacity * 2;
+    blobs->slots = mem_alloc(blobs->slot_count * sizeof *blobs->slots);
     for (size_t i = 0; i < blobs->kept_count; i++)
-        if (memcmp(&blobs->kept[i].hash, hash, sizeof *hash) == 0)
-            return &blobs->kept[i];
-    return NULL;
+        blobs->slots[slot_of(blobs, &blobs->kept[i].hash)] = i + 1;
 }
 
 static void keep(struct fs_blobs *blobs, const struct hash *hash, struct buf *bytes)
 {
     if (find_kept(blobs, hash))
         return;
-    if (blobs->kept_count == blobs->kept_capacity) {
-        blobs->kept_capacity = blobs->kept_capacity ? blobs->kept_capacity * 2 : 64;
-        blobs->kept = mem_grow(blobs->kept, blobs->kept_capacity * sizeof *blobs->kept);
-    }
+    if (blobs->kept_count == blobs->kept_capacity)
+        grow(blobs);
     size_t length = bytes->length;
+    blobs->slots[slot_of(blobs, hash)] = blobs->kept_count + 1;
     blobs->kept[blobs->kept_count++] =
         (struct kept){.hash = *hash, .bytes = buf_take(bytes), .length = length};
 }
