@@ -80,7 +80,14 @@ typedef struct vitro_bench vitro_bench;
 VITRO_API vitro_bench *vitro_bench_activate_at(const struct vitro_bench_options *options,
                                                const char *where, struct vitro_bench_error *error)
     __attribute__((warn_unused_result));
-#define vitro_bench_activate(options, error) vitro_bench_activate_at(options, VITRO_WHERE, error)
+/* vitro_bench_activate(options, error). Variadic, for the commas of a compound literal. */
+#define vitro_bench_activate(...) vitro_bench_activate_here(VITRO_WHERE, __VA_ARGS__)
+static inline vitro_bench *vitro_bench_activate_here(const char *where,
+                                                     const struct vitro_bench_options *options,
+                                                     struct vitro_bench_error *error)
+{
+    return vitro_bench_activate_at(options, where, error);
+}
 
 struct vitro_bench_leak {
     const char *capability, *worker, *callers; /* as of vitro/leaks.h */
