@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -295,4 +297,35 @@ TEST(sqlite_keeps_a_database_in_the_worktree_that_the_disk_never_sees)
     sqlite3_close(db);
     vitro_bench_drop(bench);
     CHECK_TRUE(access(path, F_OK) < 0);
+}
+
+static int is_over;
+
+static void *look_all_the_time(void *path)
+{
+    struct stat st;
+
+    while (!__atomic_load_n(&is_over, __ATOMIC_SEQ_CST))
+        (void)stat(path, &st);
+    return NULL;
+}
+
+TEST(a_child_can_use_files_whatever_other_threads_did_at_the_fork)
+{
+    VITRO_BENCH bench = bench_over_tree("forks");
+    CLEANUP(mem_free) char *path = mem_dup(in_tree("a.txt"));
+    pthread_t thread;
+    int status;
+
+    is_over = 0;
+    CHECK_INT(pthread_create(&thread, NULL, look_all_the_time, path), 0);
+    for (int i = 0; i < 300; i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(access(path, F_OK) == 0 ? 7 : 1);
+        CHECK_INT(waitpid(pid, &status, 0), pid);
+        CHECK_INT(WEXITSTATUS(status), 7);
+    }
+    __atomic_store_n(&is_over, 1, __ATOMIC_SEQ_CST);
+    CHECK_INT(pthread_join(thread, NULL), 0);
 }

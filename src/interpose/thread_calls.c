@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/call_out.h"
 #include "interpose/calls.h"
+#include "interpose/world.h"
 
 struct started {
     struct started *prev, *next;
@@ -285,11 +286,26 @@ size_t world_abandon(struct vitro_world *world)
 }
 
 /* The child has this thread alone, and its clock must know. */
+/* A child has one thread: whatever another one held would never be given back. */
+static void worlds_lock(struct vitro_world *world)
+{
+    for (; world; world = world->outer)
+        (void)pthread_mutex_lock(&world->lock);
+}
+
+static void worlds_unlock(struct vitro_world *world)
+{
+    for (; world; world = world->outer)
+        (void)pthread_mutex_unlock(&world->lock);
+}
+
 pid_t fork_with_clock(void)
 {
     struct vitro_clock *clock = lane_clock(lane_self());
     struct paused *paused = clock ? paused_of(clock) : NULL;
+    struct vitro_world *world = lane_world(lane_self());
 
+    worlds_lock(world);
     (void)pthread_mutex_lock(&lock);
     if (paused)
         paused_fork_begin(paused);
@@ -298,6 +314,7 @@ pid_t fork_with_clock(void)
     if (paused)
         paused_fork_end(paused, pid == 0);
     (void)pthread_mutex_unlock(&lock);
+    worlds_unlock(world);
     if (pid == 0) {
         park_after_fork();
         barriers_after_fork();
