@@ -172,3 +172,21 @@ bool text_to_u64(const char *text, uint64_t *ret)
     *ret = value;
     return true;
 }
+
+void text_add_tail(struct buf *ret, const char *title, const struct buf *output)
+{
+    enum { TAIL = 1500 };
+    size_t from = output->length > TAIL ? output->length - TAIL : 0;
+
+    if (!output->length)
+        return;
+    buf_addf(ret, "  %s:\n", title);
+    for (const char *p = output->data + from, *end = output->data + output->length; p < end;) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = newline ? newline : end;
+        buf_adds(ret, "    ");
+        text_add_escaped(ret, p, (size_t)(stop - p));
+        buf_addc(ret, '\n');
+        p = stop + 1;
+    }
+}

@@ -19,6 +19,8 @@ bool text_is_utf8(const void *bytes, size_t length); /* strict: no overlong form
 /* Appends bytes so that a terminal shows them as they are: \n, \t, \xNN for what is not printable.
  */
 void text_add_escaped(struct buf *buf, const void *bytes, size_t length);
+/* The last of an output, for a report: the title, then its lines, indented and escaped. */
+void text_add_tail(struct buf *ret, const char *title, const struct buf *output);
 /* Appends one argument so that a POSIX shell reads it back as it is. */
 void text_add_quoted(struct buf *buf, const char *argument);
 bool text_to_u64(const char *text, uint64_t *ret); /* decimal, nothing before or behind */

@@ -10,24 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { GOLDEN_MAX = 256 << 20, TAIL = 1500 };
-
-static void add_tail(struct buf *ret, const char *title, const struct buf *text)
-{
-    size_t from = text->length > TAIL ? text->length - TAIL : 0;
-
-    if (!text->length)
-        return;
-    buf_addf(ret, "  %s:\n", title);
-    for (const char *p = text->data + from, *end = text->data + text->length; p < end;) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        const char *stop = newline ? newline : end;
-        buf_adds(ret, "    ");
-        text_add_escaped(ret, p, (size_t)(stop - p));
-        buf_addc(ret, '\n');
-        p = stop + 1;
-    }
-}
+enum { GOLDEN_MAX = 256 << 20 };
 
 /* ---- how it ended */
 
@@ -45,7 +28,7 @@ static void check_outcome(struct conform_run *run)
     run->result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     bool failed = !WIFEXITED(status) || WEXITSTATUS(status);
     if (failed && !ends_badly) {
-        add_tail(&tail, "standard error", &run->errors);
+        text_add_tail(&tail, "standard error", &run->errors);
         if (WIFEXITED(status))
             conform_fail(run, "it exited with %d\n%s", WEXITSTATUS(status), buf_text(&tail));
         else
@@ -150,7 +133,7 @@ static void check_error(struct conform_run *run)
             written(run, CONFORM_ERROR);
         return;
     }
-    add_tail(&tail, "standard error", &run->errors);
+    text_add_tail(&tail, "standard error", &run->errors);
     conform_fail(run, "standard error does not hold what '%s.error' says:\n    %s\n%s",
                  run->fixture->stem, buf_text(&golden),
                  tail.length ? buf_text(&tail) : "  it is empty");

@@ -161,29 +161,12 @@ static int collect(struct play *play, const struct exec *exec, struct err *err)
     return 0;
 }
 
-static void add_tail(struct buf *ret, const char *title, const struct buf *text)
-{
-    size_t from = text->length > 1500 ? text->length - 1500 : 0;
-
-    if (!text->length)
-        return;
-    buf_addf(ret, "  %s:\n", title);
-    for (const char *p = text->data + from, *end = text->data + text->length; p < end;) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        const char *stop = newline ? newline : end;
-        buf_adds(ret, "    ");
-        text_add_escaped(ret, p, (size_t)(stop - p));
-        buf_addc(ret, '\n');
-        p = stop + 1;
-    }
-}
-
 static int wrong_exit(struct play *play, uint64_t wanted)
 {
     CLEANUP(buf_done) struct buf text = {0};
 
-    add_tail(&text, "standard output", &play->output.out);
-    add_tail(&text, "standard error", &play->output.error);
+    text_add_tail(&text, "standard output", &play->output.out);
+    text_add_tail(&text, "standard error", &play->output.error);
     return play_fail(play, "exited with %d, not %llu\n%s", play->output.code,
                      (unsigned long long)wanted, buf_text(&text));
 }
