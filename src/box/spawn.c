@@ -117,7 +117,12 @@ static void fail_for(int socket, const char *program, const char *what)
     int code = -errno;
     char text[1024];
 
-    (void)snprintf(text, sizeof text, "start '%s': %s: %s", program, what, strerror(errno));
+    bool is_private = errno == ENOENT &&
+                      (strncmp(program, "/dev/shm/", 9) == 0 || strncmp(program, "/run/", 5) == 0);
+    (void)snprintf(text, sizeof text, "start '%s': %s: %s%s", program, what, strerror(errno),
+                   is_private ? "\nhint: a box has a /dev and a /run of its own; give --worktree "
+                                "with the directory it is in"
+                              : "");
     fail_with(socket, code, text);
 }
 

@@ -19,6 +19,10 @@ GO
     GO111MODULE=off GOCACHE="$PWD/cache" CGO_ENABLED=0 go build -o spin spin.go
     run "$VITRO" run -- ./spin; status_is 0; out_is preempted'
 
+test_that "a program in a place that a box has for itself is missed with a hint" '
+    run "$VITRO" run -- /dev/shm/no-such-program; status_is 127; err_has "give --worktree with the directory it is in"
+    run "$VITRO" run -- /no-such-program; status_is 127; err_lacks hint'
+
 test_that "timers on CPU time fire, as leaks" '
     script="
 import signal
