@@ -109,6 +109,26 @@ TEST(a_tree_is_removed_without_following_symlinks)
     CHECK_TRUE(file_exists(tmp_path("kept")) && !file_exists(tmp_path("a")));
 }
 
+TEST(directories_that_were_closed_are_removed_too)
+{
+    const char *mine = tmp_path("mine");
+    struct err err = {0};
+
+    CHECK_INT(mkdir(mine, 0755), 0);
+    if (geteuid() == 0) { /* whom modes do not stop */
+        CHECK_INT(chown(mine, 65534, 65534), 0);
+        CHECK_INT(chmod(tmp_path("."), 0755), 0);
+        CHECK_INT(seteuid(65534), 0);
+    }
+    CHECK_OK(dir_make_all(tmp_path("mine/a/b/c"), &err), err);
+    CHECK_INT(chmod(tmp_path("mine/a/b"), 0500), 0);
+    CHECK_INT(chmod(tmp_path("mine/a"), 0), 0);
+    int r = dir_remove_all(tmp_path("mine/a"), &err);
+    CHECK_INT(seteuid(getuid()), 0);
+    CHECK_OK(r, err);
+    CHECK_TRUE(!file_exists(tmp_path("mine/a")));
+}
+
 TEST(sha256_agrees_with_the_published_vectors)
 {
     struct hash hash = hash_of("abc", 3), read;

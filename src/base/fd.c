@@ -137,16 +137,36 @@ int dir_make_all(const char *path, struct err *err)
     return 0;
 }
 
-static int remove_at(int dirfd, const char *name)
+/* Directories that were made read-only are opened again: we remove them anyway. */
+static int open_to_empty(int dirfd, const char *name)
 {
-    if (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT)
+    const int how = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(dirfd, name, O_RDONLY | how);
+
+    if (fd < 0 && errno == EACCES) {
+        CLEANUP(fd_close) int place = openat(dirfd, name, O_PATH | how);
+        char itself[32];
+        (void)snprintf(itself, sizeof itself, "/proc/self/fd/%d", place);
+        if (place >= 0 && chmod(itself, 0700) == 0)
+            fd = openat(dirfd, name, O_RDONLY | how);
+    }
+    return fd < 0 ? -errno : fd;
+}
+
+static int remove_at(int dirfd, const char *name, bool directory)
+{
+    if (!directory && (unlinkat(dirfd, name, 0) == 0 || errno == ENOENT))
         return 0;
-    if (errno != EISDIR && errno != EPERM)
+    if (!directory && errno != EISDIR && errno != EPERM)
+        return -errno;
+    if (unlinkat(dirfd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != ENOTEMPTY && errno != EEXIST)
         return -errno;
 
-    int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_to_empty(dirfd, name);
     if (fd < 0)
-        return -errno;
+        return fd;
     DIR *dir = fdopendir(fd);
     if (!dir) {
         int r = -errno;
@@ -154,9 +174,13 @@ static int remove_at(int dirfd, const char *name)
         return r;
     }
     int r = 0;
-    for (struct dirent *entry; r == 0 && (entry = readdir(dir));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            r = remove_at(fd, entry->d_name);
+    for (struct dirent *entry; r == 0 && (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        r = remove_at(fd, entry->d_name, entry->d_type == DT_DIR);
+        if (r == -EACCES && fchmod(fd, 0700) == 0)
+            r = remove_at(fd, entry->d_name, entry->d_type == DT_DIR);
+    }
     (void)closedir(dir);
     if (r == 0 && unlinkat(dirfd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         r = -errno;
@@ -165,7 +189,7 @@ static int remove_at(int dirfd, const char *name)
 
 int dir_remove_all(const char *path, struct err *err)
 {
-    int r = remove_at(AT_FDCWD, path);
+    int r = remove_at(AT_FDCWD, path, false);
 
     if (r < 0)
         return err_set(err, r, "remove '%s': %s", path, strerror(-r));

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 char *sandbox_default_base(void)
@@ -65,12 +64,12 @@ int sandbox_lock(const char *path, bool wait, int *ret_fd, struct err *err)
     }
 }
 
-int sandbox_reap(const char *root, struct err *err)
+int sandbox_reap(const char *root, bool children, struct err *err)
 {
     CLEANUP(mem_free) char *socket = mem_format("%s/tmux.sock", root);
 
     (void)sandbox_kill_server(socket);
-    if (!sandbox_kill_all(root))
+    if (!sandbox_kill_all(root, children))
         return err_set(err, -EBUSY, "processes of the sandbox '%s' will not end", root);
     return dir_remove_all(root, err);
 }
@@ -101,7 +100,7 @@ int sandbox_sweep(const char *base, bool dry_run, struct buf *ret, struct err *e
         count++;
         if (ret)
             buf_addf(ret, "%s\n", root);
-        if (!dry_run && (r = sandbox_reap(root, err)) == 0)
+        if (!dry_run && (r = sandbox_reap(root, false, err)) == 0)
             (void)unlink(lock);
     }
     (void)closedir(dir);
@@ -147,7 +146,7 @@ static int take_name(struct sandbox *sandbox, const char *wanted, struct err *er
         CLEANUP(mem_free) char *root = mem_format("%s/%s", sandbox->base, name);
         r = sandbox_guard_root(root, err);
         if (r == 0 && access(root, F_OK) == 0)
-            r = sandbox_reap(root, err);
+            r = sandbox_reap(root, false, err);
         if (r == 0) { /* from here on it is ours to remove */
             sandbox->name = take_ptr(&name);
             sandbox->root = take_ptr(&root);
@@ -178,10 +177,6 @@ static int fill(struct sandbox *sandbox, const struct sandbox_options *options, 
     sandbox->shim = mem_format("%s/shim", sandbox->root);
     sandbox->socket = mem_format("%s/tmux.sock", sandbox->root);
     sandbox->quota_bytes = options->quota_bytes ? options->quota_bytes : 256u << 20;
-    if (strlen(sandbox->socket) >= sizeof((struct sockaddr_un *)0)->sun_path) {
-        err_set(err, -ENAMETOOLONG, "'%s' is too long for a socket", sandbox->socket);
-        return err_hint(err, "set TMPDIR to a shorter path");
-    }
     r = make_directories(sandbox, err);
     if (r == 0)
         sandbox_env_init(sandbox, options->term);
@@ -229,12 +224,13 @@ int sandbox_close(struct sandbox *sandbox, struct sandbox_leaks *ret, struct err
         if (ret && !quiet) {
             struct sandbox_process *found;
 
-            ret->count = sandbox_find_lasting(sandbox->root, &found);
+            ret->count = sandbox_find_lasting(sandbox->root, sandbox->owns_children, &found);
             for (size_t i = 0; i < ret->count; i++)
                 buf_addf(&ret->text, "%s\n", found[i].command);
             sandbox_found_free(found, ret->count);
         }
-        r = quiet ? dir_remove_all(sandbox->root, err) : sandbox_reap(sandbox->root, err);
+        r = quiet ? dir_remove_all(sandbox->root, err)
+                  : sandbox_reap(sandbox->root, sandbox->owns_children, err);
         if (r == 0) {
             CLEANUP(mem_free) char *lock = mem_format("%s.lock", sandbox->root);
             (void)unlink(lock);

@@ -41,8 +41,10 @@ struct sandbox {
     int lock_fd;
     bool tmux_asked; /* the socket was handed out: there may be a server */
     bool only_boxes; /* the caller's promise: whatever ran here ran in boxes, and is gone */
-    void *plan;      /* what the shims will answer: json_t *, shim.c */
-    bool plan_dirty; /* not written yet */
+    bool
+        owns_children; /* the caller's promise: every child of his is of this sandbox (subreaper) */
+    void *plan;        /* what the shims will answer: json_t *, shim.c */
+    bool plan_dirty;   /* not written yet */
 };
 
 /* *ret is owned. -EPERM where a guard refuses, with the reason. */

@@ -14,24 +14,24 @@ int sandbox_guard_root(const char *root, struct err *err);
 /* A directory of ours alone: made, or there with the right owner and mode, and no symlink. */
 int sandbox_guard_base(const char *base, struct err *err);
 
-/* Processes whose environment holds VITRO_SANDBOX=root. Each is held by a pidfd, so it cannot
- * become another one. */
+/* Processes whose environment holds VITRO_SANDBOX=root, and with `children` those of the caller.
+ * Each is held by a pidfd, so it cannot become another one. */
 struct sandbox_process {
     pid_t pid;
     int fd;            /* owned */
     char command[128]; /* its arguments, for people */
 };
-size_t sandbox_find(const char *root, struct sandbox_process **ret);
+size_t sandbox_find(const char *root, bool children, struct sandbox_process **ret);
 /* The same, of those that do not end by themselves within a moment: a pane whose server is gone, a
  * child that is just leaving. */
-size_t sandbox_find_lasting(const char *root, struct sandbox_process **ret);
+size_t sandbox_find_lasting(const char *root, bool children, struct sandbox_process **ret);
 void sandbox_found_free(struct sandbox_process *found, size_t count);
 /* Kills what is found until nothing is; false when something would not die within the ceiling. */
-bool sandbox_kill_all(const char *root);
+bool sandbox_kill_all(const char *root, bool children);
 /* The server behind a socket is asked for its pid by the kernel (SO_PEERCRED), killed, awaited. */
 bool sandbox_kill_server(const char *socket);
 /* Ends everything below a root whose owner is gone and removes it. */
-int sandbox_reap(const char *root, struct err *err);
+int sandbox_reap(const char *root, bool children, struct err *err);
 
 /* Opens and locks `path`. 1 when somebody else has it. */
 int sandbox_lock(const char *path, bool wait, int *ret_fd, struct err *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding and ending the processes of a sandbox. A process is ours when its environment holds the
- * mark of this very root; it is held by a pidfd that was opened before the mark was read again, so
- * what is killed is what was looked at. A tmux server is known by its socket: the kernel says who
- * listens there. No process is ever looked for by its name. */
+ * mark of this very root, or when it is a child of a caller who takes up all children; it is held
+ * by a pidfd that was opened before it was looked at again, so what is killed is what was looked
+ * at. A tmux server is known by its socket: the kernel says who listens there. No process is ever
+ * looked for by its name. */
 #include "sandbox/sandbox_internal.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -30,26 +31,52 @@ static int pidfd_of(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+/* A field of /proc/PID/stat, counted from 1 as in proc(5), from the third on; NULL: it is gone. */
+static const char *stat_field(pid_t pid, int wanted, struct buf *text)
+{
+    CLEANUP(mem_free) char *path = mem_format("/proc/%d/stat", (int)pid);
+    const char *at;
+
+    if (file_read(path, PROC_FILE_MAX, text, NULL) < 0)
+        return NULL;
+    at = strrchr(buf_text(text), ')');
+    for (int field = 2; at && field < wanted; field++)
+        at = strchr(at + 1, ' ');
+    return at ? at + 1 : NULL;
+}
+
+/* Zombies are nobody's any more. */
+static bool is_child(pid_t pid)
+{
+    enum { STATE = 3 };
+    CLEANUP(buf_done) struct buf text = {0};
+    const char *at = stat_field(pid, STATE, &text);
+
+    return at && *at != 'Z' && *at != 'X' && strtol(at + 1, NULL, 10) == getpid();
+}
+
 /* Whether an environment that reads as empty is: a process that executes meanwhile shows that of a
- * memory that is gone, or none yet. Kernel threads and zombies have no program, and after `env -i`
- * the environment begins where it ends. */
+ * memory that is gone, or of one that is being filled, whose code has no place yet. Kernel threads
+ * and zombies have no program, and after `env -i` the environment begins where it ends. */
 static bool is_without_environment(pid_t pid)
 {
+    enum { START_CODE = 26, ENV_START = 50 };
     CLEANUP(mem_free) char *exe = mem_format("/proc/%d/exe", (int)pid);
-    CLEANUP(mem_free) char *path = mem_format("/proc/%d/stat", (int)pid);
-    CLEANUP(buf_done) struct buf stat = {0};
+    CLEANUP(buf_done) struct buf text = {0};
     char target[8], *end;
-    enum { ENV_START = 50, STATE = 3 };
 
-    if (readlink(exe, target, sizeof target) < 0 || file_read(path, PROC_FILE_MAX, &stat, NULL) < 0)
+    if (readlink(exe, target, sizeof target) < 0)
         return true;
-    const char *at = strrchr(buf_text(&stat), ')');
-    for (int field = STATE - 1; at && field < ENV_START; field++)
+    const char *at = stat_field(pid, START_CODE, &text);
+    if (!at)
+        return true;
+    bool filled = *at != '0';
+    for (int i = START_CODE; at && i < ENV_START; i++)
         at = strchr(at + 1, ' ');
     if (!at)
         return true;
-    unsigned long long env_start = strtoull(at + 1, &end, 10), env_end = strtoull(end, NULL, 10);
-    return env_start && env_start == env_end;
+    unsigned long long env_start = strtoull(at, &end, 10), env_end = strtoull(end, NULL, 10);
+    return filled && env_start && env_start == env_end;
 }
 
 static bool has_mark(pid_t pid, const char *mark, size_t length)
@@ -90,7 +117,12 @@ static void read_command(pid_t pid, char *ret, size_t size)
     (void)snprintf(ret, size, "%s", line.length ? line.data : "?");
 }
 
-size_t sandbox_find(const char *root, struct sandbox_process **ret)
+static bool is_ours(pid_t pid, const char *mark, bool children)
+{
+    return has_mark(pid, mark, strlen(mark)) || (children && is_child(pid));
+}
+
+size_t sandbox_find(const char *root, bool children, struct sandbox_process **ret)
 {
     CLEANUP(mem_free) char *mark = mem_format(SANDBOX_MARK "%s", root);
     struct sandbox_process *found = NULL;
@@ -101,10 +133,10 @@ size_t sandbox_find(const char *root, struct sandbox_process **ret)
 
     while (proc && (entry = readdir(proc))) {
         if (!text_to_u64(entry->d_name, &pid) || (pid_t)pid == getpid() ||
-            !has_mark((pid_t)pid, mark, strlen(mark)))
+            !is_ours((pid_t)pid, mark, children))
             continue;
         CLEANUP(fd_close) int fd = pidfd_of((pid_t)pid);
-        if (fd < 0 || !has_mark((pid_t)pid, mark, strlen(mark)))
+        if (fd < 0 || !is_ours((pid_t)pid, mark, children))
             continue;
         found = mem_grow(found, (count + 1) * sizeof *found);
         found[count] = (struct sandbox_process){.pid = (pid_t)pid, .fd = take_fd(&fd)};
@@ -138,29 +170,32 @@ static bool await_end(int fd, uint64_t deadline_ns)
     return true;
 }
 
-size_t sandbox_find_lasting(const char *root, struct sandbox_process **ret)
+size_t sandbox_find_lasting(const char *root, bool children, struct sandbox_process **ret)
 {
     uint64_t deadline_ns = wall_monotonic_ns() + GRACE_SECONDS * NS_PER_SEC;
     struct sandbox_process *found;
-    size_t count = sandbox_find(root, &found), kept = 0;
+    size_t count = sandbox_find(root, children, &found), kept = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (await_end(found[i].fd, deadline_ns))
+        if (await_end(found[i].fd, deadline_ns)) {
             fd_close(found[i].fd);
-        else
-            found[kept++] = found[i];
+        } else {
+            found[kept] = found[i]; /* what it has become meanwhile */
+            read_command(found[kept].pid, found[kept].command, sizeof found[kept].command);
+            kept++;
+        }
     *ret = found;
     return kept;
 }
 
-bool sandbox_kill_all(const char *root)
+bool sandbox_kill_all(const char *root, bool children)
 {
     uint64_t deadline_ns = wall_monotonic_ns() + END_SECONDS * NS_PER_SEC;
     struct sandbox_process *found;
     size_t count;
     bool ended = true;
 
-    while (ended && (count = sandbox_find(root, &found)) > 0) {
+    while (ended && (count = sandbox_find(root, children, &found)) > 0) {
         for (size_t i = 0; i < count; i++)
             (void)syscall(SYS_pidfd_send_signal, found[i].fd, SIGKILL, NULL, 0);
         for (size_t i = 0; i < count; i++)

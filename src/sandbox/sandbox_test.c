@@ -528,7 +528,7 @@ TEST(a_process_is_found_also_while_it_executes)
     CHECK_INT(posix_spawn(&pid, program, NULL, NULL, argv, env), 0);
     for (int i = 0; i < 300; i++) {
         struct sandbox_process *found = NULL;
-        size_t count = sandbox_find(program, &found);
+        size_t count = sandbox_find(program, false, &found);
         missed += count == 0;
         sandbox_found_free(found, count);
     }

@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,11 +22,22 @@ const char *sandbox_tmux_socket(struct sandbox *sandbox)
     return sandbox->socket;
 }
 
+/* Only who wants tmux needs a path that a socket can have. */
+static int check_socket(const struct sandbox *sandbox, struct err *err)
+{
+    if (strlen(sandbox->socket) < sizeof((struct sockaddr_un *)0)->sun_path)
+        return 0;
+    err_set(err, -ENAMETOOLONG, "tmux: '%s' is too long for a socket", sandbox->socket);
+    return err_hint(err, "set TMPDIR to a shorter path");
+}
+
 int sandbox_tmux_install(struct sandbox *sandbox, struct err *err)
 {
     if (shim_is_installed(sandbox, "tmux"))
         return 0;
-    int r = shim_set_stdin(sandbox, "tmux", false, err);
+    int r = check_socket(sandbox, err);
+    if (r == 0)
+        r = shim_set_stdin(sandbox, "tmux", false, err);
     return r < 0 ? r
                  : shim_set_else(sandbox, "tmux",
                                  json_pack("{s:s}", "tmux", sandbox_tmux_socket(sandbox)), err);
@@ -58,7 +70,7 @@ int sandbox_tmux(struct sandbox *sandbox, const char *const *args, struct buf *r
     pid_t pid;
 
     int r = check_args(args, err);
-    if (r < 0)
+    if (r < 0 || (r = check_socket(sandbox, err)) < 0)
         return r;
     if (!real) {
         err_set(err, -ENOENT, "there is no tmux on PATH");

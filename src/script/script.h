@@ -2,7 +2,7 @@
 /* script: scenarios, files that tell what a person would see and are held to it. Front header.
  *
  *     script_load()    files and directories to cases; everything is checked, nothing runs
- *     script_suite()   plays cases, each in a process and a sandbox of its own
+ *     script_suite()   plays cases, each in a sandbox of its own
  *     out_*.c          the results as text for people, TAP, JUnit, JSON
  *
  * A case is one scenario with one row of its examples. */
@@ -76,6 +76,7 @@ struct script_result {
     char *text;    /* owned; what failed, for people */
     char *section; /* owned; where */
     unsigned line; /* where it failed */
+    bool outside;  /* it failed, or something ran that was not in a box: who knows what is left */
 };
 
 struct script_set { /* everything that was loaded */

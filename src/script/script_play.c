@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -240,11 +241,15 @@ static int play_once(const struct script_case *which, const struct script_option
         return r;
     }
     play.sandbox->only_boxes = true; /* until a verb starts something outside of one */
+    int takes_up = 0; /* in the process of a suite: whoever runs away from its parents is ours */
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &takes_up);
+    play.sandbox->owns_children = takes_up != 0;
     set_variables(&play);
     r = play_all(&play, sabotage, &err);
     if (r < 0 && !play.failure.length)
         (void)play_fail_err(&play, &err);
     ret->virtual_ns = play.virtual_ns;
+    ret->outside |= r < 0 || !play.sandbox->only_boxes || play.sandbox->tmux_asked;
     if (r < 0)
         tell_failure(&play, ret);
     for (size_t i = 0; i < play.client_count; i++)
@@ -278,6 +283,7 @@ static int play_sabotage(const struct script_case *which, const struct script_op
     } else {
         r = 0;
     }
+    ret->outside |= one.outside;
     if (r < 0) {
         ret->status = SCRIPT_FAILED;
         ret->line = line->line;
@@ -306,7 +312,7 @@ static void play_retried(const struct script_case *which, const struct script_op
         CLEANUP(mem_free) char *first_text = take_ptr(&ret->text);
         bool failed_before = ret->status == SCRIPT_FAILED;
         script_result_done(ret);
-        *ret = (struct script_result){.tries = try};
+        *ret = (struct script_result){.tries = try, .outside = ret->outside};
         (void)play_once(which, options, NULL, ret);
         if (ret->status == SCRIPT_PASSED) {
             ret->flaky = failed_before;
@@ -329,7 +335,7 @@ void script_play(const struct script_case *which, const struct script_options *o
     }
     for (unsigned i = 0; i < (options->repeat ? options->repeat : 1); i++) {
         script_result_done(ret);
-        *ret = (struct script_result){0};
+        *ret = (struct script_result){.outside = ret->outside};
         play_retried(which, options, ret);
         if (ret->status == SCRIPT_FAILED)
             break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Playing many cases. Each in a process of its own, which dies with us, takes up what its programs
- * leave behind, and sends its result through a pipe. Results are told in the order of the cases,
- * whoever ends first. */
+/* Playing many cases, in processes that die with us, take up what programs leave behind, and send a
+ * line for every result. A case whose programs all ran in boxes left nothing: its process plays the
+ * next one, which saves a fork. After any other case the process goes, and what may be left in it.
+ * Results are told in the order of the cases, whoever ends first. */
 #include "script/script.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,8 +23,9 @@
 enum { RESULT_MAX = 64 << 20, CASE_SECONDS_MAX = 1800 };
 
 struct worker {
-    pid_t pid; /* 0: free */
-    int fd;    /* owned; its result */
+    pid_t pid;    /* 0: free */
+    int fd;       /* owned; asks for cases and hears results */
+    bool playing; /* the case `index` */
     size_t index;
     struct buf text;
     uint64_t deadline_ns;
@@ -44,14 +47,16 @@ struct suite {
     bool stop;
 };
 
-/* ---- a result through a pipe ----------------------------------------------------------------- */
+/* ---- a result as a line -----------------------------------------------------------------------
+ */
 
 static void result_add(struct buf *ret, const struct script_result *result)
 {
-    CLEANUP(json_free) json_t *value = json_pack(
-        "{s:i, s:b, s:i, s:I, s:s*, s:s*, s:i}", "status", (int)result->status, "flaky",
-        result->flaky, "tries", (int)result->tries, "virtual_ns", (json_int_t)result->virtual_ns,
-        "reason", result->reason, "section", result->section, "line", (int)result->line);
+    CLEANUP(json_free) json_t *value =
+        json_pack("{s:i, s:b, s:i, s:I, s:s*, s:s*, s:i, s:b}", "status", (int)result->status,
+                  "flaky", result->flaky, "tries", (int)result->tries, "virtual_ns",
+                  (json_int_t)result->virtual_ns, "reason", result->reason, "section",
+                  result->section, "line", (int)result->line, "outside", result->outside);
 
     if (result->text) { /* whatever a guest wrote */
         CLEANUP(buf_done) struct buf hex = {0};
@@ -64,6 +69,7 @@ static void result_add(struct buf *ret, const struct script_result *result)
         json_object_set_new(value, "text", text);
     }
     json_add_canonical(ret, value);
+    buf_addc(ret, '\n');
 }
 
 static char *member(const json_t *value, const char *name)
@@ -71,11 +77,12 @@ static char *member(const json_t *value, const char *name)
     return mem_dup(json_string_value(json_object_get(value, name)));
 }
 
-static bool result_read(const struct buf *text, struct script_result *ret)
+static bool result_read(const struct buf *line, struct script_result *ret)
 {
     CLEANUP(json_free) json_t *value = NULL;
 
-    if (json_parse(buf_text(text), text->length, "result", &value, NULL) < 0)
+    if (!line->length || line->data[line->length - 1] != '\n' ||
+        json_parse(line->data, line->length - 1, "result", &value, NULL) < 0)
         return false;
     *ret = (struct script_result){
         .status = (enum script_status)json_integer_value(json_object_get(value, "status")),
@@ -83,6 +90,7 @@ static bool result_read(const struct buf *text, struct script_result *ret)
         .tries = (unsigned)json_integer_value(json_object_get(value, "tries")),
         .virtual_ns = (uint64_t)json_integer_value(json_object_get(value, "virtual_ns")),
         .line = (unsigned)json_integer_value(json_object_get(value, "line")),
+        .outside = json_is_true(json_object_get(value, "outside")),
         .reason = member(value, "reason"),
         .text = member(value, "text"),
         .section = member(value, "section"),
@@ -90,7 +98,8 @@ static bool result_read(const struct buf *text, struct script_result *ret)
     return true;
 }
 
-/* ---- the process of one case ----------------------------------------------------------------- */
+/* ---- the process that plays --------------------------------------------------------------------
+ */
 
 /* Children that are still ours when the case is over ran away from their parents. */
 static void reap_rest(void)
@@ -99,18 +108,22 @@ static void reap_rest(void)
         ;
 }
 
-static void __attribute__((noreturn))
-play_and_leave(const struct suite *suite, size_t index, int fd)
+static void __attribute__((noreturn)) play_cases(const struct suite *suite, int fd)
 {
-    CLEANUP(buf_done) struct buf text = {0};
-    struct script_result result;
+    struct script_result result = {0};
+    size_t index;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    script_play(&suite->set->cases[index], suite->options, &result);
-    reap_rest();
-    result_add(&text, &result);
-    (void)fd_write_full(fd, text.data, text.length);
+    while (!result.outside && fd_read_full(fd, &index, sizeof index) == 0) {
+        CLEANUP(buf_done) struct buf line = {0};
+        script_play(&suite->set->cases[index], suite->options, &result);
+        reap_rest();
+        result_add(&line, &result);
+        script_result_done(&result);
+        if (fd_write_full(fd, line.data, line.length) < 0)
+            break;
+    }
     _exit(0);
 }
 
@@ -118,9 +131,8 @@ static int start(struct suite *suite, struct worker *worker, struct err *err)
 {
     int fds[2];
 
-    worker->index = suite->order[suite->started];
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return err_set(err, -errno, "make a pipe: %m");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+        return err_set(err, -errno, "make a socket: %m");
     worker->pid = fork();
     if (worker->pid < 0) {
         fd_close(fds[0]);
@@ -128,34 +140,61 @@ static int start(struct suite *suite, struct worker *worker, struct err *err)
         worker->pid = 0;
         return err_set(err, -errno, "start a process: %m");
     }
-    if (worker->pid == 0)
-        play_and_leave(suite, worker->index, fds[1]);
+    if (worker->pid == 0) {
+        fd_close(fds[0]);
+        play_cases(suite, fds[1]);
+    }
     fd_close(fds[1]);
     worker->fd = fds[0];
-    buf_clear(&worker->text);
-    worker->deadline_ns = wall_monotonic_ns() + CASE_SECONDS_MAX * NS_PER_SEC;
-    suite->started++;
-    suite->running++;
     return 0;
 }
 
+/* Its process is gone, or goes when it sees that nobody asks any more. */
+static int let_go(struct worker *worker)
+{
+    int status = 0;
+
+    (void)shutdown(worker->fd, SHUT_RDWR); /* workers that came later hold copies */
+    worker->fd = fd_close(worker->fd);
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    worker->pid = 0;
+    return status;
+}
+
+static int ask(struct suite *suite, struct worker *worker, struct err *err)
+{
+    int r = worker->pid ? 0 : start(suite, worker, err);
+
+    if (r < 0)
+        return r;
+    worker->index = suite->order[suite->started++];
+    worker->playing = true;
+    worker->deadline_ns = wall_monotonic_ns() + CASE_SECONDS_MAX * NS_PER_SEC;
+    buf_clear(&worker->text);
+    suite->running++;
+    /* One that has died is seen when its result is awaited. */
+    (void)send(worker->fd, &worker->index, sizeof worker->index, MSG_NOSIGNAL);
+    return 0;
+}
+
+/* The line is complete, or the process is gone without one. */
 static void finish(struct suite *suite, struct worker *worker)
 {
     struct script_result *result = &suite->results[worker->index];
-    int status = 0;
 
-    fd_close(worker->fd);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!result_read(&worker->text, result))
+    if (!result_read(&worker->text, result)) {
+        int status = let_go(worker);
         *result = (struct script_result){
             .status = SCRIPT_FAILED,
             .text = WIFSIGNALED(status)
                         ? mem_format("the player of this scenario died of signal %d\n",
                                      WTERMSIG(status))
                         : mem_dup("the player of this scenario left no result\n")};
-    worker->pid = 0;
-    worker->fd = -1;
+    } else if (result->outside) {
+        (void)let_go(worker);
+    }
+    worker->playing = false;
     suite->running--;
     suite->done[worker->index] = true;
     suite->done_count++;
@@ -187,7 +226,7 @@ static int take(struct suite *suite, struct err *err)
 
     for (size_t i = 0; i < suite->worker_count; i++) {
         struct worker *worker = &suite->workers[i];
-        if (!worker->pid)
+        if (!worker->playing)
             continue;
         if (now > worker->deadline_ns)
             (void)kill(worker->pid, SIGKILL);
@@ -204,7 +243,8 @@ static int take(struct suite *suite, struct err *err)
         ssize_t length = read(worker->fd, bytes, sizeof bytes);
         if (length > 0 && worker->text.length < RESULT_MAX)
             buf_add(&worker->text, bytes, (size_t)length);
-        else if (length == 0 || (length < 0 && errno != EINTR))
+        if ((length > 0 && bytes[length - 1] == '\n') || length == 0 ||
+            (length < 0 && errno != EINTR))
             finish(suite, worker);
     }
     return 0;
@@ -216,12 +256,12 @@ static int play_suite(struct suite *suite, struct err *err)
 
     while ((suite->started < total && !suite->stop) || suite->running) {
         for (size_t i = 0; i < suite->worker_count && suite->started < total && !suite->stop; i++) {
-            if (suite->workers[i].pid)
+            if (suite->workers[i].playing)
                 continue;
             if (suite->progress)
                 suite->progress(suite->context, &suite->set->cases[suite->order[suite->started]],
                                 suite->done_count, total);
-            int r = start(suite, &suite->workers[i], err);
+            int r = ask(suite, &suite->workers[i], err);
             if (r < 0)
                 return r;
         }
@@ -269,10 +309,10 @@ int script_suite(const struct script_set *set, const struct script_options *opti
         shuffle(suite.order, set->case_count, options->shuffle);
     int r = play_suite(&suite, err);
     for (size_t i = 0; i < suite.worker_count; i++) {
-        if (suite.workers[i].pid) { /* only after trouble */
+        if (suite.workers[i].playing) /* only after trouble */
             (void)kill(suite.workers[i].pid, SIGKILL);
-            finish(&suite, &suite.workers[i]);
-        }
+        if (suite.workers[i].pid)
+            (void)let_go(&suite.workers[i]);
         buf_done(&suite.workers[i].text);
     }
     for (size_t i = 0; i < set->case_count; i++)

@@ -132,7 +132,7 @@ int verb_build(struct play *play, struct words *w)
     const char *const *argv;
     const char *directory;
     CLEANUP(buf_done) struct buf key = {0};
-    bool ran;
+    bool ran = false;
     int r = words_command(w, &argv);
 
     if (r < 0 || !play || (r = play_variable(play, "DIR", &directory, w->err)) < 0)
@@ -140,12 +140,14 @@ int verb_build(struct play *play, struct words *w)
     buf_addf(&key, "%s\n", directory);
     for (size_t i = 0; argv[i]; i++)
         buf_addf(&key, "%s\n", argv[i]);
-    return sandbox_build_once(&(struct sandbox_build){.base = play->options->sandbox_base,
-                                                      .key = buf_text(&key),
-                                                      .stamp = play->options->stamp,
-                                                      .argv = argv,
-                                                      .directory = directory},
-                              &ran, w->err);
+    r = sandbox_build_once(&(struct sandbox_build){.base = play->options->sandbox_base,
+                                                   .key = buf_text(&key),
+                                                   .stamp = play->options->stamp,
+                                                   .argv = argv,
+                                                   .directory = directory},
+                           &ran, w->err);
+    play->sandbox->only_boxes &= !ran;
+    return r;
 }
 
 int verb_repeat(struct play *play, struct words *w)
