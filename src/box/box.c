@@ -133,17 +133,16 @@ static void on_spawn(struct box *box, struct task *task, int event)
 
 static void set_program(struct task *task)
 {
-    char path[40];
-    CLEANUP(buf_done) struct buf name = {0};
-    struct err err;
+    char path[40], name[64];
 
     (void)snprintf(path, sizeof path, "/proc/%d/comm", task->tid);
-    if (file_read(path, 64, &name, &err) < 0)
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, name, sizeof name);
+    if (length <= 0)
         return;
-    if (name.length && name.data[name.length - 1] == '\n')
-        buf_cut(&name, name.length - 1);
+    name[length - 1] = '\0'; /* its newline */
     free(task->process->program);
-    task->process->program = buf_take(&name);
+    task->process->program = mem_dup(name);
 }
 
 /* exec by a thread other than the first: the others are gone, and it has taken the leader's tid. */
@@ -171,25 +170,11 @@ static void note_setuid(struct box *box, struct task *task)
                   task->process->path, task->process->program);
 }
 
-static void exec_exit(struct box *box, struct task *task)
-{
-    char path[40];
-
-    task->on_exit = NULL;
-    if (box->root_fd < 0) {
-        (void)snprintf(path, sizeof path, "/proc/%d/root", box->init_pid);
-        box->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    }
-    bool first = !box->program_started;
-    exec_happened(box, task);
-    if (first) {
-        fs_started_wait(box->wall_started_ns);
-        subs_program_started(box);
-    }
-}
-
 static void on_exec(struct box *box, struct task *task)
 {
+    char path[40];
+    int status = 0;
+
     task = exec_survivor(box, task);
     wait_end(box, task);
     task->slot = -1;
@@ -202,9 +187,22 @@ static void on_exec(struct box *box, struct task *task)
         tape_exec(box, task);
     if (sub != SUB_EXEC_PLAYED) { /* the stub needs nothing of what a program does */
         note_setuid(box, task);
-        task->on_exit = exec_exit;
+        if (box->root_fd < 0) {
+            (void)snprintf(path, sizeof path, "/proc/%d/root", box->init_pid);
+            box->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        }
+        bool first = !box->program_started;
+        if (!exec_happened(box, task, &status)) {
+            task_ended(box, task, status);
+            return;
+        }
+        if (first) {
+            fs_started_wait(box->wall_started_ns);
+            subs_program_started(box);
+        }
     }
-    task_resume(box, task, 0);
+    if (!box->over)
+        task_resume(box, task, 0);
 }
 
 static void deny_unknown(struct box *box, struct task *task, unsigned long why)

@@ -12,6 +12,11 @@
  * The last two are one System V segment, attached by number: no file descriptor and no path is
  * needed in the guest, so it works after chroot, setuid and close-everything. */
 #pragma once
+
+/* A call that no kernel has, which filters hand to the supervisor: the new image has its pages. */
+#define BOX_CALL_READY 0x7fff
+
+#ifndef __ASSEMBLER__
 #include <stdint.h>
 
 #define BOX_ABI_VERSION 1u
@@ -65,3 +70,4 @@ struct box_guest_page {
 
 _Static_assert(sizeof(struct box_clock_page) == 80, "guest ABI");
 _Static_assert(sizeof(struct box_guest_page) == BOX_PAGE, "guest ABI");
+#endif

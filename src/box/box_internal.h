@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <time.h>
 
@@ -121,7 +122,9 @@ struct process {
     bool tapped;               /* the same, for sub_io.c */
     bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
     unsigned patches;          /* call sites replaced so far, fast.c */
-    bool shares_memory;        /* made by vfork, still in its parent's memory: takes no slots */
+    struct loader *loader;     /* borrowed: that of its program, at loader_base; loader.c */
+    uint64_t loader_base;
+    bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
     uint64_t spin_ns;               /* clock ticks it was given for spinning: its CPU time */
     uint64_t spun_ns;               /* of those, since time last passed by other means */
@@ -177,8 +180,8 @@ struct box {
     bool main_ended, over;
     bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */
     int main_status; /* as of wait(2) */
-    uint64_t kernel_vdso_syscall, kernel_clock_gettime; /* offsets in the kernel's vDSO */
-    struct listing *listings; /* directories being read in pieces; listing.c */
+    uint64_t kernel_clock_gettime; /* its offset in the kernel's vDSO */
+    struct listing *listings;      /* directories being read in pieces; listing.c */
     uint64_t listings_ever;
     struct reads *reads;     /* reads.c; NULL until something was read */
     struct loader *loaders;  /* known dynamic loaders; loader.c */
@@ -236,6 +239,14 @@ void task_set_regs(struct task *task);                 /* marks them changed */
 void task_set_arg(struct task *task, int index, uint64_t value);
 int guest_read(struct task *task, uint64_t address, void *bytes, size_t length);
 int guest_write(struct task *task, uint64_t address, const void *bytes, size_t length);
+enum { GUEST_WRITES_MAX = 8 };
+struct guest_writes { /* to several places at once; the bytes are borrowed */
+    struct iovec local[GUEST_WRITES_MAX], remote[GUEST_WRITES_MAX];
+    size_t count, length;
+};
+void guest_writes_add(struct guest_writes *writes, uint64_t address, const void *bytes,
+                      size_t length);
+int guest_writes_do(struct task *task, const struct guest_writes *writes);
 /* Into text, which the guest itself may not write; up to 16 bytes. */
 int guest_write_text(struct task *task, uint64_t address, const void *code, size_t length);
 /* Reads a NUL-terminated text; -ENAMETOOLONG if it does not end within the buffer. */
@@ -244,12 +255,9 @@ int guest_read_text(struct task *task, uint64_t address, char *text, size_t size
 uint64_t task_scratch(const struct task *task);
 void task_resume(struct box *box, struct task *task, int signal);
 void task_skip(struct task *task, long result); /* the call is not made; this is its result */
-/* Makes one system call in the stopped task, which must be at a stop inside the kernel vDSO's
- * reach: used at exec. Returns the call's result or -errno of ptrace in *ret. */
-int guest_call(struct box *box, struct task *task, long number, const uint64_t args[6], long *ret);
-
 /* exec.c */
-void exec_happened(struct box *box, struct task *task);
+/* At the event of an exec; false if the task died meanwhile, with its status as of wait(2). */
+bool exec_happened(struct box *box, struct task *task, int *status);
 struct exec_stack {              /* what the kernel left on the stack of a new program; 0: absent */
     uint64_t vdso, vdso_address; /* AT_SYSINFO_EHDR, and where that value stands */
     uint64_t random;             /* AT_RANDOM */
@@ -257,7 +265,13 @@ struct exec_stack {              /* what the kernel left on the stack of a new p
     uint64_t environment, names; /* the first text of envp; AT_EXECFN, which lies behind them all */
 };
 void counter_renounce(struct box *box);
-void loader_prepare(struct box *box, struct task *task, const struct exec_stack *stack);
+/* Patches the text of the program's loader through `memory`, its /proc/PID/mem, and adds what has
+ * to stand in the patch page. */
+void loader_prepare(struct box *box, struct task *task, const struct exec_stack *stack, int memory,
+                    struct guest_writes *writes);
+/* A call was patched here: where it is in the loader, the next program has it patched from the
+ * start. */
+void loader_learn(const struct process *process, uint64_t at, long call);
 void loader_done(struct box *box);
 void listings_done(struct box *box);
 uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */
@@ -277,10 +291,15 @@ void sockets_done(struct box *box);
 /* fast.c */
 void fast_init(void);
 uint64_t fast_passed_ip(long number); /* where a fast path calls from; 0 if there is none */
-void fast_patch(struct box *box, struct task *task);       /* at the entry stop of such a call */
-enum { FAST_MOV_BYTES = 5 };                               /* mov $NUMBER, %eax */
-bool fast_is_call(const unsigned char *code, size_t left); /* such a call, as compilers write it */
-void fast_patch_at(struct task *task, uint64_t at);        /* before it was ever made */
+void fast_patch(struct box *box, struct task *task); /* at the entry stop of such a call */
+enum { FAST_MOV_BYTES = 5 };                         /* mov $NUMBER, %eax */
+/* The number of such a call as compilers write it, or -1. */
+long fast_call_at(const unsigned char *code, size_t left);
+enum { FAST_SITE_BYTES = 7, FAST_PATCH_BYTES = 24 };
+/* Makes the patch with this number for such a call at `at`, whose bytes are at `site`: changes
+ * those, and puts what stands in the patch page into `patch`. False if there is no reaching it. */
+bool fast_make_patch(long call, unsigned number, uint64_t at, unsigned char *site,
+                     unsigned char *patch);
 bool fast_fault(struct task *task); /* a SIGSEGV of a fast path's own: it goes on slowly */
 
 /* vclock.c */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* exec: what the supervisor does to a new program image before its first instruction.
  *
- * At the exit of execve the stack holds argc, argv, envp and the auxiliary vector. Our pages are
+ * At the event of an exec the stack holds argc, argv, envp and the auxiliary vector. Our pages are
  * mapped (box_abi.h), AT_SYSINFO_EHDR is pointed at our vDSO, the kernel's own is unmapped, and the
  * sixteen bytes behind AT_RANDOM come from the process's stream. The calls that map are made by the
- * guest itself, single-stepped over a `syscall` instruction of the kernel's vDSO. */
+ * guest itself: a few instructions are written over the kernel's vDSO and run, up to a call that
+ * the filter stops. No signal is involved, so what the program was left of blocked and ignored ones
+ * stays as it is. */
 #include "box/box_internal.h"
 #include "box/sub.h"
+#include "base/fd.h"
 #include "base/trace.h"
 #include <elf.h>
 #include <errno.h>
@@ -19,6 +22,11 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+extern const char box_vdso_image[], box_exec_calls[], box_exec_calls_end[];
+
+static uint64_t unmap_entry, done_entry; /* offsets in our vDSO */
 
 uint64_t exec_vdso_symbol(const char *image, const char *wanted)
 {
@@ -43,15 +51,10 @@ int exec_find_kernel_vdso(struct box *box, struct err *err)
 
     if (!image)
         return err_set(err, -ENOSYS, "the kernel offers no vDSO");
-    const Elf64_Phdr *segments = (const Elf64_Phdr *)(image + ((const Elf64_Ehdr *)image)->e_phoff);
-    size_t size = segments[0].p_memsz;
-    for (size_t i = 0; i + 1 < size; i++)
-        if (memcmp(image + i, "\x0f\x05", 2) == 0) {
-            box->kernel_vdso_syscall = i;
-            box->kernel_clock_gettime = exec_vdso_symbol(image, "__vdso_clock_gettime");
-            return 0;
-        }
-    return err_set(err, -ENOSYS, "the kernel's vDSO holds no syscall instruction");
+    box->kernel_clock_gettime = exec_vdso_symbol(image, "__vdso_clock_gettime");
+    unmap_entry = exec_vdso_symbol(box_vdso_image, "exec_unmap");
+    done_entry = exec_vdso_symbol(box_vdso_image, "exec_done");
+    return 0;
 }
 
 /* Walks the words of the new stack, a page at most at a time: it may be huge. */
@@ -60,6 +63,12 @@ struct stack_walk {
     uint64_t next, words[BOX_PAGE / 8];
     size_t at, count;
 };
+
+static void walk_skip(struct stack_walk *walk, uint64_t words)
+{
+    walk->next += 8 * words;
+    walk->at += words < walk->count - walk->at ? words : walk->count - walk->at;
+}
 
 static bool walk_next(struct stack_walk *walk, uint64_t *ret)
 {
@@ -81,7 +90,7 @@ static int read_stack(struct task *task, struct exec_stack *stack)
 
     if (!walk_next(&walk, &word))
         return -EFAULT;
-    walk = (struct stack_walk){.task = task, .next = task->regs.rsp + 8 * (word + 2)};
+    walk_skip(&walk, word + 1);             /* argv */
     while (walk_next(&walk, &word) && word) /* envp */
         if (!stack->environment)
             stack->environment = word;
@@ -145,56 +154,118 @@ static int vdso_range(struct task *task, uint64_t vdso, uint64_t *start, uint64_
     return 0;
 }
 
-static int map_pages(struct box *box, struct task *task, uint64_t vdso)
-{
-    const uint64_t guest_page[6] = {BOX_BASE,
-                                    2 * BOX_PAGE,
-                                    PROT_READ | PROT_WRITE | PROT_EXEC,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-                                    (uint64_t)-1,
-                                    0};
-    const uint64_t image[6] = {(uint64_t)box->shm_id, BOX_CLOCK_PAGE, SHM_RDONLY | SHM_EXEC};
-    uint64_t start = 0, end = 0;
-    long result = 0;
+/* Signals that come before the program's first instruction wait until that is its own. */
+struct held_signals {
+    int numbers[16];
+    size_t count;
+};
 
-    task->note[0] = vdso;
-    int r = guest_call(box, task, SYS_mmap, guest_page, &result);
-    if (r == 0 && result == (long)BOX_BASE)
-        r = guest_call(box, task, SYS_shmat, image, &result);
-    if (r < 0 || result != (long)BOX_CLOCK_PAGE)
-        return r < 0 ? r : -ENOMEM;
-    if (!vclock_held(&box->clock)) /* running clocks read the kernel's */
-        return 0;
-    r = vdso_range(task, vdso, &start, &end);
+static void send_held(const struct task *task, const struct held_signals *held)
+{
+    for (size_t i = 0; i < held->count; i++)
+        (void)syscall(SYS_tkill, task->tid, held->numbers[i]);
+}
+
+/* Lets the task run to the end of our calls. */
+static int run_calls(struct task *task, uint64_t done, struct user_regs_struct *regs, int *status)
+{
+    struct held_signals held = {0};
+
+    for (;;) {
+        if (ptrace(PTRACE_CONT, task->tid, NULL, 0) < 0 || waitpid(task->tid, status, __WALL) < 0)
+            return -errno;
+        if (!WIFSTOPPED(*status))
+            return -ECHILD;
+        if (ptrace(PTRACE_GETREGS, task->tid, NULL, regs) < 0)
+            return -errno;
+        if (regs->rip >= done && regs->rip < done + 16)
+            break; /* the call, or the breakpoint behind it */
+        int signal = WSTOPSIG(*status);
+        if (signal == SIGSEGV && regs->rip == regs->r15)
+            return -ENOMEM; /* the image is not there */
+        if (held.count < ARRAY_LENGTH(held.numbers))
+            held.numbers[held.count++] = signal;
+    }
+    send_held(task, &held);
+    return 0;
+}
+
+/* Maps our pages. -ECHILD: the task died, and *status is how. */
+static int map_pages(struct box *box, struct task *task, const struct exec_stack *stack, int memory,
+                     int *status)
+{
+    const uint64_t none = 0, vdso = stack->vdso;
+    size_t length = (size_t)(box_exec_calls_end - box_exec_calls);
+    struct user_regs_struct regs = task->regs;
+    bool held = vclock_held(&box->clock); /* running clocks read the kernel's */
+    uint64_t start = 0, end = 0;
+    unsigned char kept[64];
+
+    int r = held ? vdso_range(task, vdso, &start, &end) : 0;
     if (r < 0)
         return r;
-    const uint64_t unmap[6] = {start, end - start};
-    return guest_call(box, task, SYS_munmap, unmap, &result);
+    if (length > sizeof kept || pread(memory, kept, length, (off_t)vdso) != (ssize_t)length ||
+        pwrite(memory, box_exec_calls, length, (off_t)vdso) != (ssize_t)length)
+        return -EFAULT;
+    regs.rip = vdso;
+    regs.orig_rax = (unsigned long long)-1;
+    regs.rdi = BOX_BASE;
+    regs.rsi = 2 * BOX_PAGE;
+    regs.rdx = PROT_READ | PROT_WRITE | PROT_EXEC;
+    regs.r10 = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    regs.r8 = (unsigned long long)-1;
+    regs.r9 = 0;
+    regs.rbx = (unsigned)box->shm_id;
+    regs.rbp = BOX_CLOCK_PAGE;
+    regs.r12 = SHM_RDONLY | SHM_EXEC;
+    regs.r13 = start;
+    regs.r14 = end - start;
+    regs.r15 = BOX_IMAGE + (held ? unmap_entry : done_entry);
+    if (ptrace(PTRACE_SETREGS, task->tid, NULL, &regs) < 0)
+        return -errno;
+    r = run_calls(task, BOX_IMAGE + done_entry, &regs, status);
+    if (r == 0 && (regs.r8 != BOX_BASE || regs.r9 != BOX_CLOCK_PAGE))
+        r = -ENOMEM;
+    if (r == -ENOMEM && held) /* it may be gone already */
+        (void)pwrite(memory, &none, sizeof none, (off_t)stack->vdso_address);
+    else if (!held)
+        (void)pwrite(memory, kept, length, (off_t)vdso);
+    return r;
 }
 
-static int set_guest_page(struct box *box, struct task *task, uint64_t vdso)
+static void add_guest_page(const struct box *box, const struct task *task, uint64_t vdso,
+                           struct box_guest_page *page, struct guest_writes *writes)
 {
-    const uint64_t words[4] = {0, vdso + box->kernel_clock_gettime, 0,
-                               task->process->in_special_directory};
-
-    char path[64] = {0};
-
-    int r = guest_write(task, BOX_BASE, words, sizeof words);
-    if (r < 0 || !box->subs)
-        return r;
-    (void)snprintf(path, sizeof path, "%s", subs_stub_path);
-    return guest_write(task, BOX_BASE + offsetof(struct box_guest_page, stub_path), path,
-                       sizeof path);
-}
-
-static void set_random(struct box *box, struct task *task, uint64_t address)
-{
-    unsigned char bytes[16];
-
-    if (box->options->random_real || !address)
+    page->kernel_clock_gettime = vdso + box->kernel_clock_gettime;
+    page->in_special_directory = task->process->in_special_directory;
+    guest_writes_add(writes, BOX_BASE, page, offsetof(struct box_guest_page, slots));
+    if (!box->subs)
         return;
-    rng_fill(&task->process->random, bytes, sizeof bytes);
-    (void)guest_write(task, address, bytes, sizeof bytes);
+    (void)snprintf(page->stub_path, sizeof page->stub_path, "%s", subs_stub_path);
+    guest_writes_add(writes, BOX_BASE + offsetof(struct box_guest_page, stub_path), page->stub_path,
+                     sizeof page->stub_path);
+}
+
+/* Everything for a program that gets our pages. */
+static int prepare(struct box *box, struct task *task, const struct exec_stack *stack,
+                   struct box_guest_page *page, struct guest_writes *writes, int *status)
+{
+    static const uint64_t ours = BOX_IMAGE;
+    char path[40];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/mem", task->tid);
+    CLEANUP(fd_close) int memory = open(path, O_RDWR | O_CLOEXEC);
+    if (memory < 0)
+        return -errno;
+    int r = map_pages(box, task, stack, memory, status);
+    if (r < 0)
+        return r;
+    add_guest_page(box, task, stack->vdso, page, writes);
+    if (vclock_virtual(&box->clock))
+        guest_writes_add(writes, stack->vdso_address, &ours, sizeof ours);
+    task->process->vdso_ready = true;
+    loader_prepare(box, task, stack, memory, writes);
+    return 0;
 }
 
 static void refuse_foreign_code(struct box *box, struct task *task)
@@ -208,43 +279,43 @@ static void refuse_foreign_code(struct box *box, struct task *task)
             buf_text(&name));
 }
 
-/* Runs at the exit stop of execve. */
-void exec_happened(struct box *box, struct task *task)
+bool exec_happened(struct box *box, struct task *task, int *status)
 {
-    struct user_regs_struct *regs = task_regs(task);
-    struct user_regs_struct saved = *regs;
-    struct exec_stack view = {0};
+    struct user_regs_struct saved = *task_regs(task);
+    struct exec_stack stack = {0};
+    struct box_guest_page page = {0};
+    struct guest_writes writes = {0};
+    unsigned char random[16];
 
     if (!box->program_started)
         task->process->in_special_directory = files_in_special_directory(task);
     box->program_started = true;
-    if (regs->cs != 0x33) {
+    if (saved.cs != 0x33) {
         refuse_foreign_code(box, task);
-        return;
+        return true;
     }
-    int r = read_stack(task, &view);
-    if (r == 0)
-        set_random(box, task, view.random);
+    int r = read_stack(task, &stack);
+    if (r == 0 && stack.random && !box->options->random_real) {
+        rng_fill(&task->process->random, random, sizeof random);
+        guest_writes_add(&writes, stack.random, random, sizeof random);
+    }
     task->process->vdso_ready = false;
     task->process->patches = 0;
-    if (r == 0 && (vclock_virtual(&box->clock) || box->subs) && view.vdso) {
-        r = map_pages(box, task, view.vdso);
-        const uint64_t ours = BOX_IMAGE;
-        if (r == 0)
-            r = set_guest_page(box, task, view.vdso);
-        if (r == 0 && vclock_virtual(&box->clock))
-            r = guest_write(task, view.vdso_address, &ours, sizeof ours);
-        if (r == 0) {
-            task->process->vdso_ready = true;
-            loader_prepare(box, task, &view);
-        }
+    task->process->loader = NULL;
+    if (r == 0 && (vclock_virtual(&box->clock) || box->subs) && stack.vdso) {
+        r = prepare(box, task, &stack, &page, &writes, status);
         task->regs = saved;
+        task->regs.rax = 0; /* as execve leaves it */
+        task->regs.orig_rax = (unsigned long long)-1;
         task->regs_valid = task->regs_dirty = true;
     }
-    if (r == -ESRCH)
-        return; /* killed meanwhile */
-    if (r < 0)
+    if (r == -ECHILD)
+        return false;
+    if (writes.count && guest_writes_do(task, &writes) < 0 && r == 0)
+        r = -EFAULT;
+    if (r < 0 && r != -ESRCH) /* killed: its end is reported by the next wait */
         leak_add(box, task->process, "clock/vdso");
     trace(TRACE_BOX, "exec %s: pages %s (%d)", task->process->path,
           task->process->vdso_ready ? "mapped" : "not mapped", r);
+    return true;
 }

@@ -15,7 +15,7 @@
 
 extern const char box_vdso_image[];
 
-enum { SITE_BYTES = 7, PATCH_BYTES = 24, PATCHES_MAX = BOX_PAGE / PATCH_BYTES };
+enum { PATCHES_MAX = BOX_PAGE / FAST_PATCH_BYTES };
 
 static struct {
     long number;
@@ -71,74 +71,60 @@ static void put_jump(unsigned char *code, uint64_t at, uint64_t to)
     memcpy(code + 1, &distance, sizeof distance);
 }
 
-/* The displaced mov; movabs $back, %rcx; jmp entry */
-static int write_patch(struct task *task, uint64_t at, const unsigned char *mov, uint64_t back,
-                       uint64_t entry)
-{
-    unsigned char code[PATCH_BYTES] = {0};
-
-    memcpy(code, mov, 5);
-    memcpy(code + 5, "\x48\xb9", 2);
-    memcpy(code + 7, &back, sizeof back);
-    put_jump(code + 15, at + 15, entry);
-    return guest_write(task, at, code, sizeof code);
-}
-
 /* `mov $N, %eax; syscall`, N being the number of a fast path. */
-bool fast_is_call(const unsigned char *code, size_t left)
+long fast_call_at(const unsigned char *code, size_t left)
 {
     uint32_t number;
 
-    if (left < SITE_BYTES || code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
-        return false;
+    if (left < FAST_SITE_BYTES || code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
+        return -1;
     memcpy(&number, code + 1, sizeof number);
-    return path_of(number) < ARRAY_LENGTH(paths);
+    return path_of(number) < ARRAY_LENGTH(paths) ? (long)number : -1;
 }
 
-static void patch(struct task *task, uint64_t at, const unsigned char *mov, size_t path)
+/* A patch is the displaced mov; movabs $back, %rcx; jmp entry */
+bool fast_make_patch(long call, unsigned number, uint64_t at, unsigned char *site,
+                     unsigned char *patch)
 {
-    struct process *process = task->process;
-    uint64_t patch = BOX_PATCH_PAGE + process->patches * PATCH_BYTES;
-    unsigned char site[SITE_BYTES];
+    size_t path = path_of(call);
+    uint64_t place = BOX_PATCH_PAGE + (uint64_t)number * FAST_PATCH_BYTES;
+    uint64_t back = at + FAST_SITE_BYTES;
 
-    if (process->patches == PATCHES_MAX || !in_reach(at, BOX_PATCH_PAGE))
-        return;
-    put_jump(site, at, patch);
+    if (number >= PATCHES_MAX || path == ARRAY_LENGTH(paths) || !in_reach(at, BOX_PATCH_PAGE))
+        return false;
+    memset(patch, 0, FAST_PATCH_BYTES);
+    memcpy(patch, site, 5);
+    memcpy(patch + 5, "\x48\xb9", 2);
+    memcpy(patch + 7, &back, sizeof back);
+    put_jump(patch + 15, place + 15, paths[path].entry);
+    put_jump(site, at, place);
     site[5] = 0x66; /* a two-byte nop behind the jump, for who disassembles it */
     site[6] = 0x90;
-    if (write_patch(task, patch, mov, at + SITE_BYTES, paths[path].entry) < 0 ||
-        guest_write_text(task, at, site, sizeof site) < 0)
-        return;
-    process->patches++;
-    trace(TRACE_BOX, "%s: patched call %ld at %#llx", process->path, paths[path].number,
-          (unsigned long long)at);
-}
-
-void fast_patch_at(struct task *task, uint64_t at)
-{
-    unsigned char site[SITE_BYTES];
-    uint32_t number;
-
-    if (guest_read(task, at, site, sizeof site) < 0 || !fast_is_call(site, sizeof site))
-        return;
-    memcpy(&number, site + 1, sizeof number);
-    patch(task, at, site, path_of(number));
+    return true;
 }
 
 void fast_patch(struct box *box, struct task *task)
 {
     struct process *process = task->process;
-    size_t i = path_of((long)task->regs.orig_rax);
-    unsigned char site[SITE_BYTES];
-    uint64_t at = task->regs.rip - SITE_BYTES;
+    long call = (long)task->regs.orig_rax;
+    unsigned char site[FAST_SITE_BYTES], patch[FAST_PATCH_BYTES];
+    uint64_t at = task->regs.rip - FAST_SITE_BYTES;
+    uint64_t place = BOX_PATCH_PAGE + (uint64_t)process->patches * FAST_PATCH_BYTES;
 
-    if (i == ARRAY_LENGTH(paths) || process->task_count != 1 || process->shares_memory ||
-        !process->vdso_ready || !vclock_held(&box->clock) || box->options->trace_reads)
+    if (path_of(call) == ARRAY_LENGTH(paths) || process->task_count != 1 ||
+        process->shares_memory || !process->vdso_ready || !vclock_held(&box->clock) ||
+        box->options->trace_reads)
         return;
     if (guest_read(task, at, site, sizeof site) < 0 || (site[0] & 0xf8) != 0xb8 ||
         site[5] != 0x0f || site[6] != 0x05)
         return;
-    patch(task, at, site, i);
+    if (!fast_make_patch(call, process->patches, at, site, patch) ||
+        guest_write(task, place, patch, sizeof patch) < 0 ||
+        guest_write_text(task, at, site, sizeof site) < 0)
+        return;
+    process->patches++;
+    trace(TRACE_BOX, "%s: patched call %ld at %#llx", process->path, call, (unsigned long long)at);
+    loader_learn(process, at, call);
 }
 
 bool fast_fault(struct task *task)

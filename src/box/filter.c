@@ -258,7 +258,6 @@ static void emit_tree(struct program *p, const struct run *runs, size_t count)
     emit_tree(p, runs + half, count - half);
 }
 
-/* Subprocesses are recorded, or may be. */
 static bool axis_is_virtual(const struct box_options *options, enum policy_axis axis)
 {
     switch (axis) {
@@ -274,6 +273,8 @@ static bool axis_is_virtual(const struct box_options *options, enum policy_axis 
     case AXIS_STREAMS:
     case AXIS_EFFECTS:
         return proc_options_record(&options->proc);
+    case AXIS_PROGRAMS:
+        return options->proc.mode != PROC_OFF;
     case AXIS_ALWAYS:
         break;
     }

@@ -2,12 +2,12 @@
 /* guest: registers, memory and calls of a stopped task. */
 #include "box/box_internal.h"
 #include "base/trace.h"
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct user_regs_struct *task_regs(struct task *task)
@@ -67,6 +67,23 @@ int guest_write(struct task *task, uint64_t address, const void *bytes, size_t l
     ssize_t count = process_vm_writev(task->tid, &local, 1, &remote, 1, 0);
 
     return count == (ssize_t)length ? 0 : -EFAULT;
+}
+
+void guest_writes_add(struct guest_writes *writes, uint64_t address, const void *bytes,
+                      size_t length)
+{
+    assert(writes->count < GUEST_WRITES_MAX);
+    writes->local[writes->count] = (struct iovec){(void *)bytes, length};
+    writes->remote[writes->count++] = (struct iovec){(void *)address, length};
+    writes->length += length;
+}
+
+int guest_writes_do(struct task *task, const struct guest_writes *writes)
+{
+    ssize_t count = process_vm_writev(task->tid, writes->local, writes->count, writes->remote,
+                                      writes->count, 0);
+
+    return count == (ssize_t)writes->length ? 0 : -EFAULT;
 }
 
 /* The guest may not write its own text, so it is written word by word through ptrace. */
@@ -136,40 +153,4 @@ void task_skip(struct task *task, long result)
     regs->orig_rax = (unsigned long long)-1;
     regs->rax = (unsigned long long)result;
     task_set_regs(task);
-}
-
-int guest_call(struct box *box, struct task *task, long number, const uint64_t args[6], long *ret)
-{
-    struct user_regs_struct regs = task->regs;
-    int status;
-
-    regs.rip = box->kernel_vdso_syscall + task->note[0];
-    regs.rax = (unsigned long long)number;
-    regs.orig_rax = (unsigned long long)-1;
-    regs.rdi = args[0];
-    regs.rsi = args[1];
-    regs.rdx = args[2];
-    regs.r10 = args[3];
-    regs.r8 = args[4];
-    regs.r9 = args[5];
-    if (ptrace(PTRACE_SETREGS, task->tid, NULL, &regs) < 0)
-        return -errno;
-    for (;;) {
-        if (ptrace(PTRACE_SINGLESTEP, task->tid, NULL, 0) < 0 ||
-            waitpid(task->tid, &status, __WALL) < 0)
-            return -errno;
-        if (!WIFSTOPPED(status))
-            return -ESRCH;
-        if (status >> 8 == SIGTRAP)
-            break;
-        /* A signal was waiting: it is kept back, and sent again when the image is ready. */
-        if (status >> 16 == 0)
-            (void)syscall(SYS_tkill, task->tid, WSTOPSIG(status));
-        return -EINTR;
-    }
-    if (ptrace(PTRACE_GETREGS, task->tid, NULL, &regs) < 0)
-        return -errno;
-    *ret = (long)regs.rax;
-    task->regs_dirty = true; /* the caller's registers have to be put back */
-    return 0;
 }

@@ -3,9 +3,10 @@
  *
  * glibc's loader reads the time stamp counter some eight times a start, for the figures that
  * LD_DEBUG=statistics prints; in a box each reading is a fault and a stop. It also makes the calls
- * fast.c speeds up, and the first from each place would stop. So at exec the loader's text is
- * searched once for both, the places are kept by the first bytes of its image (they hold its build
- * id), and every later program with that loader gets the same patches at once.
+ * fast.c speeds up, and the first from each place would stop. So the loader's text is searched for
+ * both once, and what is found, and what is found out later, is kept by the first bytes of its
+ * image (they hold its build id). Every program with that loader is given the patched text at exec,
+ * a few pages in one write: loaders are nearly always at the same address.
  *
  * A reading becomes a no-op: what the loader then subtracts is what its registers held, the same on
  * every run. It prints that to nobody, unless LD_DEBUG is set: then its text stays as it is. */
@@ -15,9 +16,10 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -29,15 +31,28 @@ enum {
 };
 
 struct place {
-    uint64_t offset; /* from the loader's base */
-    bool counter;    /* rdtsc; otherwise the call of a fast path */
+    uint64_t offset; /* from the start of the text */
+    long call;       /* the number of a fast path's call; -1: rdtsc */
+};
+
+struct range {
+    size_t from, to;
 };
 
 struct loader {
     struct loader *next;
     char head[IMAGE_HEAD];
-    struct place places[PLACES_MAX];
+    unsigned char *text; /* owned: as it is in the file; NULL where nothing was found */
+    uint64_t start;      /* of the text, from the loader's base */
+    size_t length;
+    struct place places[PLACES_MAX]; /* ascending */
     size_t count;
+    uint64_t base;          /* what follows is for a loader at this address; 0: not made yet */
+    unsigned char *patched; /* owned */
+    struct range ranges[PLACES_MAX];
+    size_t range_count;
+    unsigned char patches[PLACES_MAX * FAST_PATCH_BYTES];
+    unsigned patch_count;
 };
 
 static bool is_counter(const unsigned char *code, size_t left)
@@ -48,21 +63,35 @@ static bool is_counter(const unsigned char *code, size_t left)
            memmem(code + 2, within - 2, "\x48\xc1\xe2\x20", 4); /* shl $32, %rdx */
 }
 
-/* Both begin with this byte: rdtsc is 0f 31; a call is mov $NUMBER, %eax, then 0f 05. */
-static void search_text(struct loader *loader, const unsigned char *code, size_t length,
-                        uint64_t offset)
+static void add_place(struct loader *loader, uint64_t offset, long call)
 {
-    const unsigned char *end = code + length, *at = code;
+    size_t at = loader->count;
+
+    if (at == PLACES_MAX)
+        return;
+    while (at && loader->places[at - 1].offset > offset)
+        at--;
+    memmove(loader->places + at + 1, loader->places + at,
+            (loader->count - at) * sizeof *loader->places);
+    loader->places[at] = (struct place){offset, call};
+    loader->count++;
+    loader->base = 0;
+}
+
+/* Both begin with this byte: rdtsc is 0f 31; a call is mov $NUMBER, %eax, then 0f 05. */
+static void search_text(struct loader *loader)
+{
+    const unsigned char *code = loader->text, *end = code + loader->length, *at = code;
 
     for (; (at = memchr(at, 0x0f, (size_t)(end - at))) && end - at > 2; at++) {
-        bool counter = is_counter(at, (size_t)(end - at));
-        const unsigned char *place = counter ? at : at - FAST_MOV_BYTES;
-        if (place < code || (!counter && !fast_is_call(place, (size_t)(end - place))))
-            continue;
-        loader->places[loader->count++] =
-            (struct place){offset + (uint64_t)(place - code), counter};
-        if (loader->count == PLACES_MAX)
-            return;
+        const unsigned char *site = at - FAST_MOV_BYTES;
+        if (is_counter(at, (size_t)(end - at))) {
+            add_place(loader, (uint64_t)(at - code), -1);
+        } else if (site >= code) {
+            long call = fast_call_at(site, (size_t)(end - site));
+            if (call >= 0)
+                add_place(loader, (uint64_t)(site - code), call);
+        }
     }
 }
 
@@ -98,13 +127,16 @@ static void search(const struct box *box, struct loader *loader, struct task *ta
         memcpy(&segment, loader->head + at, sizeof segment);
         if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || segment.p_filesz > TEXT_MAX)
             continue;
-        CLEANUP(mem_free) unsigned char *code = mem_alloc(segment.p_filesz + 1);
-        if (read_text(box, loader, task, base, &segment, code) == 0)
-            search_text(loader, code, segment.p_filesz, segment.p_vaddr);
+        loader->text = mem_alloc(segment.p_filesz + 1);
+        loader->start = segment.p_vaddr;
+        loader->length = segment.p_filesz;
+        if (read_text(box, loader, task, base, &segment, loader->text) == 0)
+            search_text(loader);
+        return;
     }
 }
 
-static const struct loader *find(struct box *box, struct task *task, uint64_t base)
+static struct loader *find(struct box *box, struct task *task, uint64_t base)
 {
     char head[IMAGE_HEAD];
 
@@ -136,26 +168,89 @@ static bool has_ld_debug(struct task *task, uint64_t start, uint64_t end)
     return memmem(texts, length, "LD_DEBUG=", 9);
 }
 
-void loader_prepare(struct box *box, struct task *task, const struct exec_stack *stack)
+/* Ranges end at the last place of a page whose next page has none: pages that are written to are
+ * the process's own from then on. */
+static void add_range(struct loader *loader, size_t from, size_t to)
 {
-    if (!stack->loader || !vclock_held(&box->clock) || task->process->shares_memory)
-        return;
-    const struct loader *loader = find(box, task, stack->loader);
-    if (!loader || !loader->count || has_ld_debug(task, stack->environment, stack->names))
-        return;
+    struct range *last = loader->range_count ? &loader->ranges[loader->range_count - 1] : NULL;
+
+    if (last && (loader->base + loader->start + from) / BOX_PAGE -
+                        (loader->base + loader->start + last->to) / BOX_PAGE <=
+                    1)
+        last->to = to;
+    else
+        loader->ranges[loader->range_count++] = (struct range){from, to};
+}
+
+static void make_patches(const struct box *box, struct loader *loader, uint64_t base)
+{
+    if (!loader->patched)
+        loader->patched = mem_alloc(loader->length);
+    memcpy(loader->patched, loader->text, loader->length);
+    loader->base = base;
+    loader->range_count = loader->patch_count = 0;
     for (size_t i = 0; i < loader->count; i++) {
-        uint64_t at = stack->loader + loader->places[i].offset;
-        if (loader->places[i].counter)
-            (void)guest_write_text(task, at, "\x66\x90", 2);
-        else if (!box->options->trace_reads)
-            fast_patch_at(task, at);
+        const struct place *place = &loader->places[i];
+        unsigned char *site = loader->patched + place->offset;
+        size_t length = 2;
+        if (place->call < 0) {
+            memcpy(site, "\x66\x90", length);
+        } else {
+            if (box->options->trace_reads ||
+                !fast_make_patch(place->call, loader->patch_count,
+                                 base + loader->start + place->offset, site,
+                                 loader->patches + loader->patch_count * FAST_PATCH_BYTES))
+                continue;
+            loader->patch_count++;
+            length = FAST_SITE_BYTES;
+        }
+        add_range(loader, place->offset, place->offset + length);
     }
+}
+
+void loader_prepare(struct box *box, struct task *task, const struct exec_stack *stack, int memory,
+                    struct guest_writes *writes)
+{
+    struct process *process = task->process;
+
+    process->loader = NULL;
+    if (!stack->loader || !vclock_held(&box->clock) || process->shares_memory)
+        return;
+    struct loader *loader = find(box, task, stack->loader);
+    if (!loader || !loader->text || has_ld_debug(task, stack->environment, stack->names))
+        return;
+    process->loader = loader;
+    process->loader_base = stack->loader;
+    if (loader->base != stack->loader)
+        make_patches(box, loader, stack->loader);
+    for (size_t i = 0; i < loader->range_count; i++) {
+        const struct range *range = &loader->ranges[i];
+        size_t length = range->to - range->from;
+        if (pwrite(memory, loader->patched + range->from, length,
+                   (off_t)(loader->base + loader->start + range->from)) != (ssize_t)length)
+            return; /* killed meanwhile; jumps lead to the patch page, whose bytes are not there */
+    }
+    process->patches = loader->patch_count;
+    if (loader->patch_count)
+        guest_writes_add(writes, BOX_PATCH_PAGE, loader->patches,
+                         loader->patch_count * FAST_PATCH_BYTES);
+}
+
+void loader_learn(const struct process *process, uint64_t at, long call)
+{
+    struct loader *loader = process->loader;
+    uint64_t offset = loader ? at - process->loader_base - loader->start : 0;
+
+    if (loader && offset < loader->length)
+        add_place(loader, offset, call);
 }
 
 void loader_done(struct box *box)
 {
     while (box->loaders) {
         struct loader *next = box->loaders->next;
+        free(box->loaders->text);
+        free(box->loaders->patched);
         free(box->loaders);
         box->loaders = next;
     }

@@ -11,7 +11,8 @@ enum policy_axis {
     AXIS_IDENTITY,
     AXIS_FILES,
     AXIS_STREAMS,
-    AXIS_EFFECTS
+    AXIS_EFFECTS,
+    AXIS_PROGRAMS
 };
 enum policy_rule { /* on the arguments; the call is allowed where the rule does not hold */
                    RULE_NONE,

@@ -76,6 +76,8 @@ struct process *process_add(struct box *box, struct process *parent, pid_t pid)
     if (parent) { /* fork keeps the memory, so our pages are there */
         process->vdso_ready = parent->vdso_ready;
         process->patches = parent->patches;
+        process->loader = parent->loader;
+        process->loader_base = parent->loader_base;
         process->watched = parent->watched;
         subs_forked(process, parent);
         process->in_special_directory = parent->in_special_directory;

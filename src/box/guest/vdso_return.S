@@ -4,6 +4,7 @@
  * and r11, so nothing of the guest's is lost. One entry for each argument register. The instruction
  * before an entry is a syscall, because the kernel starts an interrupted call again two bytes before
  * the place it returns to. */
+#include "../box_abi.h"
     .text
     .macro entry name register
     .globl \name
@@ -20,4 +21,18 @@
     entry return_r10 %r10
     .balign 16
     entry return_r8 %r8
+
+/* The end of box_exec_calls (vdso_image.S): the page it ran on is unmapped from here. The supervisor
+ * has the call that follows traced, and everything begins anew at the program's own start. A filter
+ * of the guest's may answer it before ours does: then there is the breakpoint. */
+    .balign 16
+    .globl exec_unmap, exec_done
+    .type exec_unmap, @function
+    .type exec_done, @function
+exec_unmap:
+    syscall
+exec_done:
+    mov $BOX_CALL_READY, %eax
+    syscall
+    int3
     .section .note.GNU-stack, "", @progbits
