@@ -61,8 +61,5 @@ void bench_programs_done(struct bench_program *programs, size_t count);
 /* bench_tape.c: the notes, and then what is known at the end alone: chance and files. */
 int bench_tape_write(struct vitro_bench *bench, uint64_t *ret_records, struct err *err);
 
-/* bench_files.c: what the overlay holds, each path once. Whoever has the world's lock. */
-int bench_files_changed(struct vitro_overlay *overlay, struct fs_changes **ret, struct err *err);
-
 /* bench_findings.c: what is found, in the order of the header. */
 int bench_find(struct vitro_bench *bench, struct vitro_bench_findings *ret, struct err *err);

@@ -145,11 +145,11 @@ static int write_file(struct writing *to, const struct fs_change *change)
 static int write_files(struct writing *to)
 {
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
-    struct err err;
-    int r = to->bench->overlay ? bench_files_changed(to->bench->overlay, &changes, &err) : 0;
+    struct vitro_overlay *overlay = to->bench->overlay;
+    int r = overlay ? overlay_changes(overlay, &changes) : 0;
 
     if (r < 0)
-        (void)snprintf(to->why.text, sizeof to->why.text, "%.1000s", err.text);
+        (void)snprintf(to->why.text, sizeof to->why.text, "%.1000s", vitro_overlay_error(overlay));
     for (size_t i = 0; r == 0 && changes && i < changes->count; i++)
         r = write_file(to, &changes->items[i]);
     return r;

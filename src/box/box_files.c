@@ -122,43 +122,52 @@ static void count_changes(const struct fs_changes *changes, struct box_findings 
             findings->files_changed++;
 }
 
-/* Most runs change nothing, and making directories on a disk takes longer than they do. */
-static int changes_anything(struct box *box, struct err *err)
+/* The list, and contents where they can be kept: a run without --record needs a home for that, and
+ * one that has none is discarded, as it is by default. *ret_kept: in a bundle. */
+static int keep_changes(struct box *box, const char *bundle, struct fs_changes **ret,
+                        bool *ret_kept, struct err *err)
 {
-    CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
-    CLEANUP(fs_blobs_free) struct fs_blobs *nowhere = fs_blobs_nowhere();
-    int r = fs_gather(box->store_fd, nowhere, &changes, err);
+    CLEANUP(fs_blobs_free) struct fs_blobs *blobs = fs_bundle_begin(bundle);
+    bool recorded = box->options->record;
+    int r = fs_gather(box->store_fd, blobs, ret, err);
 
-    return r < 0 ? err_wrap(err, "look at what the run changed") : changes->count > 0;
+    if (r == 0 && ((*ret)->count || recorded)) {
+        r = fs_bundle_write(bundle, *ret, blobs, err);
+        *ret_kept = r == 0;
+    }
+    if (r == 0 || recorded || dir_make_all(bundle, NULL) == 0)
+        return r;
+    CLEANUP(fs_blobs_free) struct fs_blobs *nowhere = fs_blobs_nowhere();
+    *ret = fs_changes_free(*ret);
+    return fs_gather(box->store_fd, nowhere, ret, err);
+}
+
+/* What may be why a run failed is told with it, where no bundle has it. */
+static void tell_notes(struct box *box, const struct fs_changes *changes)
+{
+    if (box->findings->outcome == BOX_EXITED && box->main_status == 0)
+        return;
+    for (size_t i = 0; i < changes->note_count; i++)
+        leak_note(box, "%s", changes->notes[i]);
 }
 
 int box_files_gather(struct box *box, struct err *err)
 {
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
-    CLEANUP(fs_blobs_free) struct fs_blobs *blobs = NULL;
     struct fs_usage usage;
+    bool kept = false;
 
     if (box->store_fd < 0)
         return 0;
     const char *record = box->options->record;
     CLEANUP(mem_free) char *last = record ? NULL : box_last_bundle(box->options->fs.worktree);
-    if (!record) {
-        int any = changes_anything(box, err);
-        if (any < 0)
-            return any;
+    if (last)
         (void)dir_remove_all(last, NULL);
-        if (!any)
-            return 0;
-        if (dir_make_all(last, NULL) < 0)
-            return 0; /* no home to keep it in: the changes are discarded, as they are by default */
-    }
-    int r = fs_bundle_begin(record ? record : last, &blobs, err);
-    if (r == 0)
-        r = fs_gather(box->store_fd, blobs, &changes, err);
-    if (r == 0)
-        r = fs_bundle_write(record ? record : last, changes, err);
+    int r = keep_changes(box, record ? record : last, &changes, &kept, err);
     if (r < 0)
         return err_wrap(err, "keep what the run changed");
+    if (!kept)
+        tell_notes(box, changes);
     tape_changes(box, changes);
     count_changes(changes, box->findings);
     if (fs_store_usage(box->store_fd, &usage, err) == 0 && usage.full)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* fs_blobs: contents by the SHA-256 of their stored form. All access goes through put and get, so
- * that the place behind them can change.
+/* fs_blobs: contents by the SHA-256 of their stored form, one behind the other in one file (a
+ * pack), on disk or in memory. A file for each content would cost more than the run that wrote
+ * them.
  *
  * A file is stored as it is, unless it is large and mostly holes: then its stored form is a sparse
  * image, "VSPARSE1", the size, and for each run of data its offset, its length and its bytes, all
- * numbers 64 bits little-endian. Which form a content gets depends on its bytes alone. */
+ * numbers 64 bits little-endian. Which form a content gets depends on its bytes alone.
+ * docs/formats/changes.md has the bytes of a pack. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -12,8 +14,13 @@
 #include "fs/fs_changes.h"
 #include <stdint.h>
 
-/* Contents below `dir`, which is made if it is not there. */
-int fs_blobs_open(const char *dir, struct fs_blobs **ret, struct err *err);
+/* A new pack at `path`, which is made with its directories when the first content is put, and is
+ * whole after fs_blobs_finish. Contents are read from it by fs_blobs_open only. */
+struct fs_blobs *fs_blobs_new(const char *path);
+/* Writes what a reader needs to find the contents; without any content nothing is made. */
+int fs_blobs_finish(struct fs_blobs *blobs, struct err *err);
+/* The contents of a pack; none if there is no such file. -EBADMSG if it is no pack. */
+int fs_blobs_open(const char *path, struct fs_blobs **ret, struct err *err);
 struct fs_blobs *fs_blobs_in_memory(void);
 struct fs_blobs *fs_blobs_nowhere(void); /* hashes what is put and keeps nothing */
 struct fs_blobs *fs_blobs_free(struct fs_blobs *blobs);
@@ -23,10 +30,17 @@ DEFINE_CLEANUP(struct fs_blobs *, fs_blobs_free)
 typedef ssize_t fs_blob_reader(void *arg, void *bytes, size_t length);
 int fs_blobs_put(struct fs_blobs *blobs, fs_blob_reader *read, void *arg, struct hash *ret,
                  struct err *err);
-/* A new fd that stands at the first byte. -ENOENT if the content is not here, -EBADMSG if what is
- * here is not what the hash says. */
-int fs_blobs_get(struct fs_blobs *blobs, const struct hash *hash, int *ret_fd, struct err *err);
 bool fs_blobs_keep(const struct fs_blobs *blobs); /* false for fs_blobs_nowhere */
+
+/* One content, being read. Borrows the blobs, until the next put. */
+struct fs_blob {
+    int fd;
+    uint64_t next, end; /* in that file */
+};
+/* -ENOENT if the content is not here, -EBADMSG if what is here is not what the hash says. */
+int fs_blobs_get(struct fs_blobs *blobs, const struct hash *hash, struct fs_blob *ret,
+                 struct err *err);
+ssize_t fs_blob_read(struct fs_blob *blob, void *bytes, size_t length); /* like read(2); -errno */
 
 /* fs_content.c: files in their stored forms. */
 

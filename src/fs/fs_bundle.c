@@ -4,47 +4,83 @@
 #include "base/json.h"
 #include "base/text.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 #define MANIFEST_BYTES_MAX ((size_t)4 << 30)
 
-/* Names are bytes, JSON is Unicode: a name that is not UTF-8 is written in hex beside. */
-static void add_path(json_t *object, const char *key, const char *path)
+static void add_key(struct buf *buf, const char *key)
 {
-    if (text_is_utf8(path, strlen(path))) {
-        json_object_set_new(object, key, json_string(path));
-        return;
-    }
-    CLEANUP(buf_done) struct buf hex = {0};
-    CLEANUP(mem_free) char *hex_key = mem_format("%s_hex", key);
-    for (const char *s = path; *s; s++)
-        buf_addf(&hex, "%02x", (unsigned char)*s);
-    json_object_set_new(object, hex_key, json_string(buf_text(&hex)));
+    if (buf->data[buf->length - 1] != '{')
+        buf_addc(buf, ',');
+    buf_addc(buf, '"');
+    buf_adds(buf, key);
+    buf_adds(buf, "\":");
 }
 
-static json_t *node_to_json(const struct fs_node *node)
+static void add_text(struct buf *buf, const char *key, const char *text)
 {
-    if (node->type == FS_NONE)
-        return json_null();
-    json_t *object = json_object();
-    CLEANUP(mem_free) char *mode = mem_format("%04o", (unsigned)node->mode);
+    add_key(buf, key);
+    json_add_string(buf, text, strlen(text));
+}
+
+static void add_number(struct buf *buf, const char *key, uint64_t number)
+{
+    add_key(buf, key);
+    buf_addu(buf, number);
+}
+
+static void add_true(struct buf *buf, const char *key)
+{
+    add_key(buf, key);
+    buf_adds(buf, "true");
+}
+
+/* Names are bytes, JSON is Unicode: a name that is not UTF-8 is written in hex beside. */
+static void add_path(struct buf *buf, const char *key, const char *path)
+{
+    if (text_is_utf8(path, strlen(path))) {
+        add_text(buf, key, path);
+        return;
+    }
+    CLEANUP(mem_free) char *hex_key = mem_format("%s_hex", key);
+    add_key(buf, hex_key);
+    buf_addc(buf, '"');
+    for (const char *s = path; *s; s++)
+        buf_addf(buf, "%02x", (unsigned char)*s);
+    buf_addc(buf, '"');
+}
+
+/* Members are sorted, as in all canonical JSON. */
+static void add_node(struct buf *buf, const char *key, const struct fs_node *node)
+{
+    bool has_content = node->type == FS_FILE || node->type == FS_SYMLINK;
     struct hash_text hash = hash_to_text(&node->hash);
-    json_object_set_new(object, "type", json_string(fs_type_name(node->type)));
-    json_object_set_new(object, "mode", json_string(mode));
-    if (node->owner.is_told) {
-        json_object_set_new(object, "uid", json_integer(node->owner.uid));
-        json_object_set_new(object, "gid", json_integer(node->owner.gid));
+
+    add_key(buf, key);
+    if (node->type == FS_NONE) {
+        buf_adds(buf, "null");
+        return;
     }
-    if (node->type == FS_FILE || node->type == FS_SYMLINK) {
-        json_object_set_new(object, "size", json_integer((json_int_t)node->size));
-        json_object_set_new(object, "sha256", json_string(hash.text));
+    buf_addc(buf, '{');
+    if (node->owner.is_told)
+        add_number(buf, "gid", node->owner.gid);
+    if (has_content && node->has_blob)
+        add_true(buf, "kept");
+    add_key(buf, "mode");
+    buf_addf(buf, "\"%04o\"", (unsigned)node->mode);
+    if (has_content) {
+        add_text(buf, "sha256", hash.text);
+        add_number(buf, "size", node->size);
         if (node->sparse)
-            json_object_set_new(object, "sparse", json_true());
-        if (node->has_blob)
-            json_object_set_new(object, "kept", json_true());
+            add_true(buf, "sparse");
     }
-    return object;
+    add_text(buf, "type", fs_type_name(node->type));
+    if (node->owner.is_told)
+        add_number(buf, "uid", node->owner.uid);
+    buf_addc(buf, '}');
 }
 
 static const char *kind_of(const struct fs_change *change)
@@ -58,50 +94,88 @@ static const char *kind_of(const struct fs_change *change)
 
 void fs_change_add_json(struct buf *buf, const struct fs_change *change)
 {
-    CLEANUP(json_free) json_t *object = json_object();
-
-    json_object_set_new(object, "kind", json_string(kind_of(change)));
-    add_path(object, "path", change->path);
+    buf_addc(buf, '{');
+    add_node(buf, "after", &change->after);
+    add_node(buf, "before", &change->before);
     if (change->from)
-        add_path(object, "from", change->from);
+        add_path(buf, "from", change->from);
+    add_text(buf, "kind", kind_of(change));
     if (change->outside)
-        json_object_set_new(object, "outside", json_true());
+        add_true(buf, "outside");
+    add_path(buf, "path", change->path);
     if (change->stale)
-        json_object_set_new(object, "stale", json_true());
-    json_object_set_new(object, "before", node_to_json(&change->before));
-    json_object_set_new(object, "after", node_to_json(&change->after));
-    json_add_canonical(buf, object);
+        add_true(buf, "stale");
+    buf_addc(buf, '}');
 }
 
-int fs_bundle_begin(const char *bundle, struct fs_blobs **ret, struct err *err)
+static void add_head(struct buf *buf, const struct fs_changes *changes)
 {
-    CLEANUP(mem_free) char *path = mem_format("%s/fs/blobs", bundle);
-
-    return fs_blobs_open(path, ret, err);
+    buf_addc(buf, '{');
+    add_text(buf, "format", "vitro-changes");
+    add_key(buf, "host");
+    buf_addc(buf, '{');
+    add_path(buf, "worktree", changes->worktree);
+    buf_addc(buf, '}');
+    add_key(buf, "notes");
+    buf_addc(buf, '[');
+    size_t first = buf->length;
+    for (size_t i = 0; i < changes->note_count; i++) {
+        size_t length = strlen(changes->notes[i]);
+        if (!text_is_utf8(changes->notes[i], length))
+            continue;
+        if (buf->length > first)
+            buf_addc(buf, ',');
+        json_add_string(buf, changes->notes[i], length);
+    }
+    buf_addc(buf, ']');
+    add_number(buf, "version", VERSION);
+    buf_addc(buf, '}');
 }
 
-int fs_bundle_write(const char *bundle, const struct fs_changes *changes, struct err *err)
+static char *contents_path(const char *bundle)
+{
+    return mem_format("%s/fs/contents.pack", bundle);
+}
+
+struct fs_blobs *fs_bundle_begin(const char *bundle)
+{
+    CLEANUP(mem_free) char *path = contents_path(bundle);
+
+    return fs_blobs_new(path);
+}
+
+/* Appears whole. Not synced: neither are the contents, and who loses power runs again. */
+static int write_list(const char *bundle, const struct buf *text, struct err *err)
 {
     CLEANUP(mem_free) char *path = mem_format("%s/fs/changes.jsonl", bundle);
-    CLEANUP(json_free) json_t *head = json_object();
-    json_t *host = json_object(), *notes = json_array();
-    CLEANUP(buf_done) struct buf text = {0};
+    CLEANUP(mem_free) char *new_path = mem_format("%s.new", path);
+    CLEANUP(fd_close)
+    int fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int r = fd < 0 ? -errno : fd_write_full(fd, text->data, text->length);
 
-    json_object_set_new(head, "format", json_string("vitro-changes"));
-    json_object_set_new(head, "version", json_integer(VERSION));
-    json_object_set_new(head, "host", host);
-    add_path(host, "worktree", changes->worktree);
-    for (size_t i = 0; i < changes->note_count; i++)
-        if (text_is_utf8(changes->notes[i], strlen(changes->notes[i])))
-            json_array_append_new(notes, json_string(changes->notes[i]));
-    json_object_set_new(head, "notes", notes);
-    json_add_canonical(&text, head);
+    if (r == 0 && rename(new_path, path) < 0)
+        r = -errno;
+    return r < 0 ? err_set(err, r, "write '%s': %s", path, strerror(-r)) : 0;
+}
+
+int fs_bundle_write(const char *bundle, const struct fs_changes *changes, struct fs_blobs *blobs,
+                    struct err *err)
+{
+    CLEANUP(mem_free) char *directory = mem_format("%s/fs", bundle);
+    CLEANUP(buf_done) struct buf text = {0};
+    int r = fs_blobs_finish(blobs, err);
+
+    if (r == 0)
+        r = dir_make_all(directory, err);
+    if (r < 0)
+        return r;
+    add_head(&text, changes);
     buf_addc(&text, '\n');
     for (size_t i = 0; i < changes->count; i++) {
         fs_change_add_json(&text, &changes->items[i]);
         buf_addc(&text, '\n');
     }
-    return file_write(path, text.data, text.length, err);
+    return write_list(bundle, &text, err);
 }
 
 /* Reading: nothing in the file is believed. */
@@ -264,7 +338,7 @@ int fs_bundle_read(const char *bundle, struct fs_changes **ret, struct fs_blobs 
                    struct err *err)
 {
     CLEANUP(mem_free) char *path = mem_format("%s/fs/changes.jsonl", bundle);
-    CLEANUP(mem_free) char *blobs_path = mem_format("%s/fs/blobs", bundle);
+    CLEANUP(mem_free) char *blobs_path = contents_path(bundle);
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
     CLEANUP(buf_done) struct buf text = {0};
     int r = file_read(path, MANIFEST_BYTES_MAX, &text, err);

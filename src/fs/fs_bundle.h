@@ -2,15 +2,17 @@
 /* fs_bundle: the changes of a run as files, below BUNDLE/fs (docs/formats/changes.md):
  *
  *     changes.jsonl    a header line, then one change a line, sorted by path
- *     blobs/AB/CDEF... contents of files in the worktree, before and after, by SHA-256
+ *     contents.pack    contents of files in the worktree, before and after, by SHA-256
  */
 #pragma once
 #include "fs/fs_blobs.h"
 #include "fs/fs_changes.h"
 
-/* Makes BUNDLE/fs and opens its blobs for fs_gather; *ret is owned. */
-int fs_bundle_begin(const char *bundle, struct fs_blobs **ret, struct err *err);
-int fs_bundle_write(const char *bundle, const struct fs_changes *changes, struct err *err);
+/* The contents of a new bundle, for fs_gather; returns owned. BUNDLE/fs is made with the first. */
+struct fs_blobs *fs_bundle_begin(const char *bundle);
+/* Finishes the contents and writes the list, which appears last. */
+int fs_bundle_write(const char *bundle, const struct fs_changes *changes, struct fs_blobs *blobs,
+                    struct err *err);
 /* Both are owned. -ENOENT for a bundle without changes, -EBADMSG with the line for a damaged one,
  * -EPROTO for a newer version. Paths that would lead out of the worktree are refused. */
 int fs_bundle_read(const char *bundle, struct fs_changes **ret, struct fs_blobs **ret_blobs,

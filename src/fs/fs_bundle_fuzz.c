@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(change->outside || (change->path[0] != '/' && strncmp(change->path, "../", 3) != 0 &&
                                    !strstr(change->path, "/../")));
         buf_adds(&text,
-                 "{\"format\":\"vitro-changes\",\"host\":{\"worktree\":\"/\"},\"version\":1}\n");
+                 "{\"format\":\"vitro-changes\",\"host\":{\"worktree\":\"/\"},\"version\":2}\n");
         size_t head = text.length;
         fs_change_add_json(&text, change);
         buf_addc(&text, '\n');

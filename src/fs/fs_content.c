@@ -179,21 +179,33 @@ int fs_content_put_bytes(struct fs_blobs *blobs, const void *bytes, size_t lengt
     return r;
 }
 
-static int write_sparse(int blob, int fd, uint64_t size)
+/* 0 when all was read, -ENODATA at the end, -errno. */
+static int read_exactly(struct fs_blob *blob, char *bytes, size_t length)
+{
+    for (size_t have = 0; have < length;) {
+        ssize_t count = fs_blob_read(blob, bytes + have, length - have);
+        if (count <= 0)
+            return count < 0 ? (int)count : -ENODATA;
+        have += (size_t)count;
+    }
+    return 0;
+}
+
+static int write_sparse(struct fs_blob *blob, int fd, uint64_t size)
 {
     CLEANUP(mem_free) char *block = mem_alloc(BLOCK_BYTES);
     char head[HEAD_BYTES];
-    int r = fd_read_full(blob, head, sizeof head);
+    int r = read_exactly(blob, head, sizeof head);
 
     if (r < 0 || memcmp(head, magic, sizeof magic) != 0 || get_le64(head + 8) != size)
         return -EBADMSG;
     if (ftruncate(fd, (off_t)size) < 0)
         return -errno;
-    while ((r = fd_read_full(blob, head, RUN_BYTES)) == 0) {
+    while ((r = read_exactly(blob, head, RUN_BYTES)) == 0) {
         uint64_t offset = get_le64(head), length = get_le64(head + 8);
         if (length > BLOCK_BYTES || offset > size || length > size - offset)
             return -EBADMSG;
-        if (fd_read_full(blob, block, (size_t)length) < 0)
+        if (read_exactly(blob, block, (size_t)length) < 0)
             return -EBADMSG;
         if (lseek(fd, (off_t)offset, SEEK_SET) < 0)
             return -errno;
@@ -204,14 +216,14 @@ static int write_sparse(int blob, int fd, uint64_t size)
     return r == -ENODATA ? 0 : r;
 }
 
-static int write_plain(int blob, int fd)
+static int write_plain(struct fs_blob *blob, int fd)
 {
     CLEANUP(mem_free) char *block = mem_alloc(BLOCK_BYTES);
 
     for (;;) {
-        ssize_t count = read(blob, block, BLOCK_BYTES);
+        ssize_t count = fs_blob_read(blob, block, BLOCK_BYTES);
         if (count <= 0)
-            return count < 0 ? -errno : 0;
+            return (int)count;
         int r = fd_write_full(fd, block, (size_t)count);
         if (r < 0)
             return r;
@@ -220,12 +232,12 @@ static int write_plain(int blob, int fd)
 
 int fs_content_write(struct fs_blobs *blobs, const struct fs_node *node, int fd, struct err *err)
 {
-    CLEANUP(fd_close) int blob = -1;
+    struct fs_blob blob;
     int r = fs_blobs_get(blobs, &node->hash, &blob, err);
 
     if (r < 0)
         return r;
-    r = node->sparse ? write_sparse(blob, fd, node->size) : write_plain(blob, fd);
+    r = node->sparse ? write_sparse(&blob, fd, node->size) : write_plain(&blob, fd);
     if (r < 0)
         return err_set(err, r, "write a content: %s", strerror(-r));
     return 0;
@@ -234,15 +246,21 @@ int fs_content_write(struct fs_blobs *blobs, const struct fs_node *node, int fd,
 int fs_content_load(struct fs_blobs *blobs, const struct fs_node *node, size_t limit,
                     struct buf *ret, struct err *err)
 {
-    CLEANUP(fd_close) int blob = -1;
+    struct fs_blob blob;
 
     if (node->size > limit || node->sparse)
         return err_set(err, -EFBIG, "a content has %llu bytes", (unsigned long long)node->size);
     int r = fs_blobs_get(blobs, &node->hash, &blob, err);
     if (r < 0)
         return r;
-    r = fd_read_all(blob, ret, limit);
+    uint64_t length = blob.end - blob.next;
+    if (length > limit)
+        return err_set(err, -EFBIG, "a content has %llu bytes", (unsigned long long)length);
+    buf_reserve(ret, (size_t)length);
+    r = read_exactly(&blob, ret->data + ret->length, (size_t)length);
     if (r < 0)
         return err_set(err, r, "read a content: %s", strerror(-r));
+    ret->length += (size_t)length;
+    ret->data[ret->length] = '\0';
     return 0;
 }

@@ -31,9 +31,7 @@ struct vitro_overlay *vitro_overlay_free(struct vitro_overlay *overlay)
 {
     if (!overlay)
         return NULL;
-    for (size_t i = 0; i < overlay->baseline_count; i++)
-        free(overlay->baselines[i].path);
-    free(overlay->baselines);
+    overlay_baselines_clear(overlay);
     overlay_node_free(overlay->top);
     fs_blobs_free(overlay->blobs);
     fd_close(overlay->root);

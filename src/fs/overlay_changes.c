@@ -8,46 +8,54 @@
 #include "fs/overlay_internal.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <search.h>
 #include <string.h>
 
-static size_t find_baseline(const struct vitro_overlay *overlay, const char *path, bool *ret_found)
+static int compare_baselines(const void *a, const void *b)
 {
-    size_t low = 0, high = overlay->baseline_count;
+    return strcmp(((const struct baseline *)a)->path, ((const struct baseline *)b)->path);
+}
 
-    *ret_found = false;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(overlay->baselines[middle].path, path);
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+static bool has_baseline(const struct vitro_overlay *overlay, const char *path)
+{
+    struct baseline wanted = {.path = (char *)path};
+
+    return tfind(&wanted, &overlay->baseline_tree, compare_baselines);
 }
 
 static void add_baseline(struct vitro_overlay *overlay, const char *path,
                          const struct fs_node *node)
 {
-    bool found;
-    size_t slot = find_baseline(overlay, path, &found);
+    struct baseline *baseline = mem_alloc(sizeof *baseline);
 
-    if (found)
-        return;
+    *baseline = (struct baseline){mem_dup(path), *node};
+    if (!tsearch(baseline, &overlay->baseline_tree, compare_baselines))
+        abort(); /* no memory, as in mem_alloc */
     if (overlay->baseline_count == overlay->baseline_capacity) {
         overlay->baseline_capacity =
             overlay->baseline_capacity ? overlay->baseline_capacity * 2 : 16;
         overlay->baselines =
             mem_grow(overlay->baselines, overlay->baseline_capacity * sizeof *overlay->baselines);
     }
-    memmove(overlay->baselines + slot + 1, overlay->baselines + slot,
-            (overlay->baseline_count - slot) * sizeof *overlay->baselines);
-    overlay->baselines[slot] = (struct baseline){mem_dup(path), *node};
-    overlay->baseline_count++;
+    overlay->baselines[overlay->baseline_count++] = baseline;
+}
+
+static void keep_node(void *node)
+{
+    (void)node; /* owned by the array */
+}
+
+void overlay_baselines_clear(struct vitro_overlay *overlay)
+{
+    tdestroy(overlay->baseline_tree, keep_node);
+    overlay->baseline_tree = NULL;
+    for (size_t i = 0; i < overlay->baseline_count; i++) {
+        free(overlay->baselines[i]->path);
+        free(overlay->baselines[i]);
+    }
+    free(overlay->baselines);
+    overlay->baselines = NULL;
+    overlay->baseline_count = overlay->baseline_capacity = 0;
 }
 
 static int make_node(struct vitro_overlay *overlay, const struct overlay_spot *spot,
@@ -76,16 +84,15 @@ int overlay_touch(struct vitro_overlay *overlay, const char *path)
     CLEANUP(overlay_spot_done) struct overlay_spot spot = {0};
     CLEANUP(fs_names_done) struct fs_names names = {0};
     struct fs_node node = {0};
-    bool found;
     int r = overlay_look(overlay, path, &spot);
 
     if (r == -ENOENT || r == -ENOTDIR)
         r = 0; /* a path that comes to be with its directory */
-    (void)find_baseline(overlay, path, &found);
-    if (r == 0 && !found)
+    if (r == 0 && !has_baseline(overlay, path)) {
         r = make_node(overlay, &spot, &node);
-    if (r == 0 && !found)
-        add_baseline(overlay, path, &node);
+        if (r == 0)
+            add_baseline(overlay, path, &node);
+    }
     if (r == 0 && spot.type == FS_DIR)
         r = overlay_list(overlay, &spot, &names);
     for (size_t i = 0; r == 0 && i < names.count; i++) {
@@ -103,12 +110,12 @@ static bool differ(const struct fs_node *a, const struct fs_node *b)
            (a->size != b->size || memcmp(&a->hash, &b->hash, sizeof a->hash) != 0);
 }
 
-static int gather(struct vitro_overlay *overlay, struct fs_changes **ret)
+int overlay_changes(struct vitro_overlay *overlay, struct fs_changes **ret)
 {
     CLEANUP(fs_changes_free) struct fs_changes *changes = fs_changes_new(overlay->worktree);
 
     for (size_t i = 0; i < overlay->baseline_count; i++) {
-        const struct baseline *baseline = &overlay->baselines[i];
+        const struct baseline *baseline = overlay->baselines[i];
         CLEANUP(overlay_spot_done) struct overlay_spot spot = {0};
         struct fs_node now;
         int r = overlay_look(overlay, baseline->path, &spot);
@@ -134,7 +141,7 @@ int vitro_overlay_diff(struct vitro_overlay *overlay, char **ret_text, size_t *r
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
     CLEANUP(buf_done) struct buf text = {0};
     struct fs_diff_counts counts = {0};
-    int r = gather(overlay, &changes);
+    int r = overlay_changes(overlay, &changes);
 
     for (size_t i = 0; r == 0 && i < changes->count; i++)
         r = fs_diff_add(&text, &changes->items[i], overlay->blobs, false, &counts, &overlay->err);
@@ -147,9 +154,7 @@ int vitro_overlay_diff(struct vitro_overlay *overlay, char **ret_text, size_t *r
 
 static void forget(struct vitro_overlay *overlay)
 {
-    for (size_t i = 0; i < overlay->baseline_count; i++)
-        free(overlay->baselines[i].path);
-    overlay->baseline_count = 0;
+    overlay_baselines_clear(overlay);
     overlay_node_free(overlay->top);
     overlay->top = overlay_node_new("", FS_DIR, 0755);
     fs_blobs_free(overlay->blobs);
@@ -160,7 +165,7 @@ int vitro_overlay_apply(struct vitro_overlay *overlay)
 {
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
     struct fs_apply_report report;
-    int r = gather(overlay, &changes);
+    int r = overlay_changes(overlay, &changes);
 
     if (r == 0)
         r = fs_apply(changes, overlay->blobs, &(struct fs_apply_options){0}, &report,

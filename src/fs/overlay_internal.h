@@ -41,8 +41,9 @@ struct vitro_overlay {
     int root;
     struct overlay_node *top;
     struct fs_blobs *blobs;
-    struct baseline *baselines; /* owned, sorted by path */
+    struct baseline **baselines; /* owned, in the order in which they were touched */
     size_t baseline_count, baseline_capacity;
+    void *baseline_tree; /* of tsearch(3): the same, by path */
     struct err err;
 };
 
@@ -74,6 +75,9 @@ int overlay_resolve(struct vitro_overlay *overlay, const char *path, bool follow
 /* overlay_changes.c: remembers what a path is now, and all below it, unless it was touched before.
  */
 int overlay_touch(struct vitro_overlay *overlay, const char *path);
+/* What differs from then; *ret is owned. A failure is told by vitro_overlay_error. */
+int overlay_changes(struct vitro_overlay *overlay, struct fs_changes **ret);
+void overlay_baselines_clear(struct vitro_overlay *overlay);
 
 /* overlay.c: a path as the caller wrote it, resolved and looked up. */
 struct overlay_target {

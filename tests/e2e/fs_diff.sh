@@ -117,7 +117,7 @@ test_that "mistakes are named" '
     run "$VITRO" diff b; status_is 2; err_has "is not a list of changes"
     echo "{\"format\":\"vitro-changes\",\"version\":9}" >b/fs/changes.jsonl
     run "$VITRO" diff b; status_is 2; err_has "has version 9"
-    head="{\"format\":\"vitro-changes\",\"version\":1,\"host\":{\"worktree\":\"/x\"},\"notes\":[]}"
+    head="{\"format\":\"vitro-changes\",\"version\":2,\"host\":{\"worktree\":\"/x\"},\"notes\":[]}"
     for path in ../up /abs a/../../b . a//b ""; do
         printf "%s\n{\"path\":\"%s\",\"before\":null,\"after\":{\"type\":\"dir\",\"mode\":\"0755\"}}\n" "$head" "$path" >b/fs/changes.jsonl
         run "$VITRO" diff b; status_is 2; err_has "changes.jsonl:2: this is no change"

@@ -83,7 +83,7 @@ test_that "owners outside the worktree are listed with --all" '
 
 test_that "damaged owners are refused" '
     mkdir -p b/fs
-    head="{\"format\":\"vitro-changes\",\"version\":1,\"host\":{\"worktree\":\"/x\"},\"notes\":[]}"
+    head="{\"format\":\"vitro-changes\",\"version\":2,\"host\":{\"worktree\":\"/x\"},\"notes\":[]}"
     for owner in "\"uid\":1" "\"uid\":-1,\"gid\":0" "\"uid\":4294967295,\"gid\":0" "\"uid\":\"0\",\"gid\":0"; do
         printf "%s\n{\"path\":\"a\",\"before\":null,\"after\":{\"type\":\"dir\",\"mode\":\"0755\",%s}}\n" "$head" "$owner" >b/fs/changes.jsonl
         run "$VITRO" diff b; status_is 2; err_has "changes.jsonl:2: this is no change"

@@ -18,6 +18,12 @@ test_that "a guest that meets an unmapped group gets EOVERFLOW, and the report s
     err_has "'\''d/ours'\'' (user 1000, group 2000) and 1 more could not be changed in the box, which has user 1000 and group 1000 alone: EOVERFLOW"
     err_has "remedy: sg GROUP -c"; err_has "--writable DIR"'
 
+test_that "a run that changed nothing and failed says why too; one that went well does not" '
+    shared
+    run member env XDG_STATE_HOME="$PWD/../state" "$VITRO" run -- sh -c "echo more >>d/ours"; status_is 2
+    err_has "vitro: note: '\''d/ours'\'' (user 1000, group 2000) and 1 more could not be changed in the box"
+    run member env XDG_STATE_HOME="$PWD/../state" "$VITRO" run -- true; status_is 0; err_lacks "EOVERFLOW"'
+
 test_that "vitro doctor names them before the run, with the remedy" '
     shared
     run member "$VITRO" doctor; status_is 0

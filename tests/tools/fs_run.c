@@ -161,13 +161,12 @@ static int finish(const struct run *run, int store)
     }
     if (!run->bundle || store < 0)
         return 0;
-    if (fs_bundle_begin(run->bundle, &blobs, &err) < 0)
-        return die(err.text);
+    blobs = fs_bundle_begin(run->bundle);
     moment();
     if (fs_gather(store, blobs, &changes, &err) < 0)
         return die(err.text);
     moment();
-    if (fs_bundle_write(run->bundle, changes, &err) < 0)
+    if (fs_bundle_write(run->bundle, changes, blobs, &err) < 0)
         return die(err.text);
     return 0;
 }
