@@ -127,10 +127,12 @@ static int read_link(const struct fs_side *side, struct buf *ret)
     return 0;
 }
 
-/* Layers of the kernel have the owners that guests gave; elsewhere copies are ours. */
+/* Layers of the kernel have the owners that guests gave; elsewhere copies are ours. Without root we
+ * are in the user namespace of the box ourselves, where others have no numbers. */
 static struct fs_owner owner_of(const struct fs_walk *walk, const struct stat *st)
 {
-    bool is_told = walk->layer->kind == FS_LAYER_TRUSTED || walk->layer->kind == FS_LAYER_USER;
+    bool is_told = (walk->layer->kind == FS_LAYER_TRUSTED || walk->layer->kind == FS_LAYER_USER) &&
+                   fs_id_is_true("uid", st->st_uid) && fs_id_is_true("gid", st->st_gid);
 
     return is_told ? (struct fs_owner){true, st->st_uid, st->st_gid} : (struct fs_owner){0};
 }

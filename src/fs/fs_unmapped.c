@@ -4,12 +4,15 @@
 #include "fs/fs_diff.h"
 #include "fs/fs_names.h"
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 const char fs_unmapped_remedy[] = "sg GROUP -c 'vitro run ...' if all is yours and of one group, "
                                   "sudo vitro run ..., or vitro run "
                                   "--writable DIR ... for real writes";
+
+enum { OVERFLOW_ID = 65534, MAP_BYTES_MAX = 65536 }; /* kernel.overflowuid, where not changed */
 
 struct search {
     struct fs_unmapped *found;
@@ -79,13 +82,41 @@ void fs_unmapped_done(struct fs_unmapped *unmapped)
     buf_done(&unmapped->path);
 }
 
+bool fs_id_is_true(const char *which, unsigned id)
+{
+    CLEANUP(mem_free) char *path = mem_format("/proc/self/%s_map", which);
+    CLEANUP(buf_done) struct buf map = {0};
+    unsigned first, outer, count;
+    int used = 0;
+
+    if (id != OVERFLOW_ID || file_read(path, MAP_BYTES_MAX, &map, NULL) < 0)
+        return true;
+    for (const char *line = buf_text(&map);
+         sscanf(line, "%u %u %u%n", &first, &outer, &count, &used) == 3; line += used)
+        if (id >= first && id - first < count)
+            return true;
+    return false;
+}
+
+static void add_id(struct buf *buf, const char *word, const char *which, unsigned id)
+{
+    if (fs_id_is_true(which, id))
+        buf_addf(buf, "%s %u", word, id);
+    else
+        buf_addf(buf, "another %s", word);
+}
+
 void fs_unmapped_add_text(struct buf *buf, const struct fs_unmapped *unmapped)
 {
     if (!unmapped->count)
         return;
     buf_addc(buf, '\'');
     fs_diff_add_name(buf, "", buf_text((struct buf *)&unmapped->path));
-    buf_addf(buf, "' (user %u, group %u)", (unsigned)unmapped->uid, (unsigned)unmapped->gid);
+    buf_adds(buf, "' (");
+    add_id(buf, "user", "uid", unmapped->uid);
+    buf_adds(buf, ", ");
+    add_id(buf, "group", "gid", unmapped->gid);
+    buf_addc(buf, ')');
     if (unmapped->count > 1)
         buf_addf(buf, " and %zu more", unmapped->count - 1);
 }

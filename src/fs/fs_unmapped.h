@@ -7,6 +7,7 @@
  * such files are looked for. */
 #pragma once
 #include "base/buf.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -26,6 +27,10 @@ static inline __attribute__((unused)) void fs_unmapped_done_cleanup(struct fs_un
 {
     fs_unmapped_done(unmapped);
 }
+
+/* In a user namespace every number that has no name there reads as the same one: whether what
+ * stat(2) says is the true number. `which` is "uid" or "gid". */
+bool fs_id_is_true(const char *which, unsigned id);
 
 /* "'d/x' (user 1000, group 2000) and 3 more"; nothing if there is none. */
 void fs_unmapped_add_text(struct buf *buf, const struct fs_unmapped *unmapped);

@@ -21,8 +21,15 @@ test_that "a guest that meets an unmapped group gets EOVERFLOW, and the report s
 test_that "a run that changed nothing and failed says why too; one that went well does not" '
     shared
     run member env XDG_STATE_HOME="$PWD/../state" "$VITRO" run -- sh -c "echo more >>d/ours"; status_is 2
-    err_has "vitro: note: '\''d/ours'\'' (user 1000, group 2000) and 1 more could not be changed in the box"
+    err_has "vitro: note: '\''d/ours'\'' (user 1000, another group) and 1 more could not be changed in the box"
     run member env XDG_STATE_HOME="$PWD/../state" "$VITRO" run -- true; status_is 0; err_lacks "EOVERFLOW"'
+
+test_that "what replaced a file of another group is applied, and no number is made up for it" '
+    shared; chown 1000 open
+    run member env XDG_STATE_HOME="$PWD/../state" "$VITRO" run -- sh -c "rm open; echo new >open"; status_is 0
+    run member env XDG_STATE_HOME="$PWD/../state" "$VITRO" diff --json; out_lacks 65534
+    run member env XDG_STATE_HOME="$PWD/../state" "$VITRO" apply; status_is 0; [ "$(cat open)" = new ]
+    [ "$(stat -c %g open)" = 2000 ] || fail "the group was lost"'
 
 test_that "vitro doctor names them before the run, with the remedy" '
     shared
