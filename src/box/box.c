@@ -428,6 +428,19 @@ static struct deadline *next_deadline(struct box *box)
     }
 }
 
+/* Writes went on without a stop: what comes after the move gets another stamp than what came
+ * before. */
+static void part_file_times(struct box *box)
+{
+    box->writes_noted = 0;
+    if (!box->clock.page->writes_free)
+        return;
+    box->clock.page->writes_free = false;
+    int64_t real = wall_now_ns();
+    fs_started_wait(real);
+    file_times_part(box->times, real, vclock_realtime(&box->clock));
+}
+
 void box_move_clock(struct box *box, int64_t to_ns)
 {
     int64_t from = vclock_now(&box->clock);
@@ -436,6 +449,7 @@ void box_move_clock(struct box *box, int64_t to_ns)
         return;
     if (file_times_any_touched(box->times))
         file_times_settle(box->times, box->root_fd, vclock_realtime(&box->clock));
+    part_file_times(box);
     tape_event(box, NULL, 1, TAPE_CLOCK_ADVANCE, "\"by_ns\":%lld", (long long)(to_ns - from));
     box_tape_moved(box);
     vclock_move(&box->clock, to_ns);

@@ -47,6 +47,7 @@ struct box_clock_page {
     int64_t never[2];           /* a timespec that does not end: the timeout of waits we time */
     int64_t file_start_s;       /* files as new as this were written in the box */
     int64_t age_limit_s;        /* files as new as this look different to who asks for their age */
+    uint64_t writes_free;       /* writes to files need not be noted before the clock moves */
 };
 
 /* A wait whose timeout argument was replaced comes back through the return stub of the image
@@ -68,6 +69,6 @@ struct box_guest_page {
     char stub_path[64]; /* of the program that stands in for recorded ones, sub.c */
 };
 
-_Static_assert(sizeof(struct box_clock_page) == 80, "guest ABI");
+_Static_assert(sizeof(struct box_clock_page) == 88, "guest ABI");
 _Static_assert(sizeof(struct box_guest_page) == BOX_PAGE, "guest ABI");
 #endif

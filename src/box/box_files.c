@@ -143,12 +143,12 @@ static int keep_changes(struct box *box, const char *bundle, struct fs_changes *
 }
 
 /* What may be why a run failed is told with it, where no bundle has it. */
-static void tell_notes(struct box *box, const struct fs_changes *changes)
+static void tell_refused(struct box *box, const struct fs_changes *changes)
 {
-    if (box->findings->outcome == BOX_EXITED && box->main_status == 0)
-        return;
-    for (size_t i = 0; i < changes->note_count; i++)
-        leak_note(box, "%s", changes->notes[i]);
+    bool failed = box->findings->outcome != BOX_EXITED || box->main_status != 0;
+
+    if (failed && changes->refused)
+        leak_note(box, "%s", changes->refused);
 }
 
 int box_files_gather(struct box *box, struct err *err)
@@ -167,7 +167,7 @@ int box_files_gather(struct box *box, struct err *err)
     if (r < 0)
         return err_wrap(err, "keep what the run changed");
     if (!kept)
-        tell_notes(box, changes);
+        tell_refused(box, changes);
     tape_changes(box, changes);
     count_changes(changes, box->findings);
     if (fs_store_usage(box->store_fd, &usage, err) == 0 && usage.full)

@@ -100,7 +100,7 @@ struct task {
     bool stepping_in;             /* a child whose first stop waits for its parent's event */
     struct user_regs_struct regs; /* while STOPPED or PARKED */
     void (*on_exit)(struct box *box, struct task *task); /* at the exit stop of this call */
-    uint64_t note[4];                                    /* the entry handler's, for on_exit */
+    uint64_t note[5];                                    /* the entry handler's, for on_exit */
     struct wait wait;
     struct tap tap;
     struct blocked_call blocked; /* as of the last idle_check */
@@ -188,6 +188,7 @@ struct box {
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
     struct box_tape *tape;
     struct vtimer *timerfds; /* sys_timer.c */
+    unsigned writes_noted;   /* calls that write to files, since the clock moved */
     struct file_times *times;
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
     struct random_pipe *random_pipes;       /* special.c */

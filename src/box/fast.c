@@ -25,6 +25,12 @@ static struct {
     {SYS_newfstatat, "fast_newfstatat", "fast_newfstatat_passed", 0, 0},
     {SYS_statx, "fast_statx", "fast_statx_passed", 0, 0},
     {SYS_openat, "fast_openat", "fast_openat_passed", 0, 0},
+    {SYS_mkdir, "fast_mkdir", "fast_mkdir_passed", 0, 0},
+    {SYS_link, "fast_link", "fast_link_passed", 0, 0},
+    {SYS_symlink, "fast_symlink", "fast_symlink_passed", 0, 0},
+    {SYS_mkdirat, "fast_mkdirat", "fast_mkdirat_passed", 0, 0},
+    {SYS_linkat, "fast_linkat", "fast_linkat_passed", 0, 0},
+    {SYS_symlinkat, "fast_symlinkat", "fast_symlinkat_passed", 0, 0},
 };
 
 static uint64_t faults[2], slow; /* of fast_openat */
@@ -111,6 +117,8 @@ void fast_patch(struct box *box, struct task *task)
     uint64_t at = task->regs.rip - FAST_SITE_BYTES;
     uint64_t place = BOX_PATCH_PAGE + (uint64_t)process->patches * FAST_PATCH_BYTES;
 
+    if (task->regs.rip >= BOX_BASE && task->regs.rip < BOX_IMAGE + BOX_IMAGE_PAGES * BOX_PAGE)
+        return; /* a fast path that wants the supervisor */
     if (path_of(call) == ARRAY_LENGTH(paths) || process->task_count != 1 ||
         process->shares_memory || !process->vdso_ready || !vclock_held(&box->clock) ||
         box->options->trace_reads)

@@ -20,8 +20,14 @@ struct noted {
     struct noted *next;
 };
 
+struct part { /* of real time, by its end */
+    int64_t real_ns, shown_ns;
+};
+
 struct file_times {
     int64_t real_start_ns, virtual_start_ns;
+    struct part *parts; /* in order */
+    size_t part_count, part_capacity;
     struct noted *buckets[BUCKETS];
     char **touched; /* owned paths, since the clock last moved */
     size_t touched_count, touched_capacity;
@@ -53,6 +59,7 @@ struct file_times *file_times_free(struct file_times *times)
     for (size_t i = 0; i < WATCHED_MAX; i++)
         free(times->watched[i]);
     free(times->touched);
+    free(times->parts);
     free(times);
     return NULL;
 }
@@ -97,6 +104,30 @@ static int64_t squash(const struct file_times *times, int64_t ns)
     return moved < times->virtual_start_ns ? moved : times->virtual_start_ns - 1;
 }
 
+void file_times_part(struct file_times *times, int64_t real_ns, int64_t now_ns)
+{
+    if (times->part_count == times->part_capacity) {
+        times->part_capacity = times->part_capacity ? times->part_capacity * 2 : 16;
+        times->parts = mem_grow(times->parts, times->part_capacity * sizeof *times->parts);
+    }
+    times->parts[times->part_count++] = (struct part){real_ns, now_ns};
+}
+
+/* What the clock said when something got this stamp. */
+static int64_t time_of(const struct file_times *times, int64_t stamp_ns, int64_t now_ns)
+{
+    size_t low = 0, high = times->part_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (times->parts[middle].real_ns < stamp_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < times->part_count ? times->parts[low].shown_ns : now_ns;
+}
+
 int64_t file_times_show(struct file_times *times, const struct file_stamp *stamp, int64_t now_ns,
                         bool age)
 {
@@ -108,7 +139,7 @@ int64_t file_times_show(struct file_times *times, const struct file_stamp *stamp
     noted = find(times, stamp);
     if (noted->stamp.ns != stamp->ns) {
         noted->stamp.ns = stamp->ns;
-        noted->shown_ns = now_ns;
+        noted->shown_ns = time_of(times, stamp->ns, now_ns);
     }
     return noted->shown_ns;
 }
@@ -152,7 +183,8 @@ bool file_times_any_touched(const struct file_times *times)
 
 static void note_all(struct file_times *times, const struct stat *st, int64_t now_ns)
 {
-    const struct timespec *stamps[] = {&st->st_mtim, &st->st_ctim, &st->st_atim};
+    const struct timespec *stamps[] = {
+        [WHICH_MTIME] = &st->st_mtim, [WHICH_CTIME] = &st->st_ctim, [WHICH_ATIME] = &st->st_atim};
 
     for (unsigned i = 0; i < ARRAY_LENGTH(stamps); i++) {
         struct file_stamp stamp = {st->st_dev, st->st_ino, i,
@@ -161,24 +193,33 @@ static void note_all(struct file_times *times, const struct stat *st, int64_t no
     }
 }
 
-static void settle_one(struct file_times *times, int root_fd, const char *path, int64_t now_ns)
+/* Notes what is at a path: a new symlink itself, or else what the path leads to. */
+static bool note_path(struct file_times *times, int root_fd, const char *path, uint64_t flags,
+                      int64_t now_ns)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT};
     struct stat st;
     CLEANUP(fd_close) int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof how);
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return;
+        return false;
     note_all(times, &st, now_ns);
+    if (S_ISLNK(st.st_mode)) /* opened through it, perhaps */
+        (void)note_path(times, root_fd, path, 0, now_ns);
+    return true;
+}
+
+static void settle_one(struct file_times *times, int root_fd, const char *path, int64_t now_ns)
+{
+    if (!note_path(times, root_fd, path, O_NOFOLLOW, now_ns))
+        return;
     /* Its directory was written to as well, if the file is new. */
     CLEANUP(mem_free) char *parent = mem_dup(path);
     char *slash = strrchr(parent, '/');
     if (!slash || slash == parent)
         return;
     *slash = '\0';
-    CLEANUP(fd_close) int parent_fd = (int)syscall(SYS_openat2, root_fd, parent, &how, sizeof how);
-    if (parent_fd >= 0 && fstat(parent_fd, &st) == 0)
-        note_all(times, &st, now_ns);
+    (void)note_path(times, root_fd, parent, 0, now_ns);
 }
 
 void file_times_settle(struct file_times *times, int root_fd, int64_t now_ns)

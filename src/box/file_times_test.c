@@ -126,6 +126,23 @@ TEST(a_time_that_a_guest_set_is_shown_until_the_file_is_written_again)
     CHECK_INT(show(times, stamp, VIRTUAL_START + 3), VIRTUAL_START + 3);
 }
 
+TEST(what_was_written_before_a_move_that_parted_stamps_has_the_time_before_it)
+{
+    CLEANUP(file_times_free)
+    struct file_times *times = file_times_new(REAL_START, VIRTUAL_START);
+    int64_t now = VIRTUAL_START + 9 * SEC;
+
+    file_times_part(times, REAL_START + 10, VIRTUAL_START + 1);
+    file_times_part(times, REAL_START + 20, VIRTUAL_START + 2);
+    CHECK_INT(show(times, (struct file_stamp){1, 1, 0, REAL_START}, now), VIRTUAL_START + 1);
+    CHECK_INT(show(times, (struct file_stamp){1, 2, 0, REAL_START + 10}, now), VIRTUAL_START + 1);
+    CHECK_INT(show(times, (struct file_stamp){1, 3, 0, REAL_START + 11}, now), VIRTUAL_START + 2);
+    CHECK_INT(show(times, (struct file_stamp){1, 4, 0, REAL_START + 20}, now), VIRTUAL_START + 2);
+    CHECK_INT(show(times, (struct file_stamp){1, 5, 0, REAL_START + 21}, now), now);
+    CHECK_INT(show(times, (struct file_stamp){1, 5, 0, REAL_START + 21}, now + 1), now);
+    CHECK_INT(show(times, (struct file_stamp){1, 6, 0, REAL_START - 1}, now), REAL_START - 1);
+}
+
 /* ---- with files: everything since 1970 counts as written in the box ------------------------ */
 
 struct files {
@@ -176,6 +193,22 @@ TEST(a_file_opened_for_writing_is_noted_before_the_clock_moves_on)
     file_times_settle(files.times, files.root_fd, VIRTUAL_START + 10 * SEC);
     CHECK_INT(shown_mtime(&files, path, VIRTUAL_START + DAY), VIRTUAL_START + 10 * SEC);
     CHECK_INT(shown_mtime(&files, other, VIRTUAL_START + DAY), VIRTUAL_START + DAY);
+}
+
+TEST(a_symlink_is_noted_itself_and_so_is_what_it_leads_to)
+{
+    CLEANUP(files_done) struct files files = files_start();
+    const char *path = tmp_file("target", "text"), *link = tmp_path("link");
+    struct stat st;
+
+    CHECK_INT(symlink("target", link), 0);
+    file_times_touch(files.times, link);
+    file_times_settle(files.times, files.root_fd, VIRTUAL_START + 10 * SEC);
+    CHECK_INT(lstat(link, &st), 0);
+    struct file_stamp stamp = {st.st_dev, st.st_ino, 0,
+                               st.st_mtim.tv_sec * SEC + st.st_mtim.tv_nsec};
+    CHECK_INT(show(files.times, stamp, VIRTUAL_START + DAY), VIRTUAL_START + 10 * SEC);
+    CHECK_INT(shown_mtime(&files, path, VIRTUAL_START + DAY), VIRTUAL_START + 10 * SEC);
 }
 
 TEST(the_directory_of_a_noted_file_is_noted_with_it)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sys_files: the stat family and utimensat in virtual time (file_times.h), and opens of files that
- * stand for the machine (special.c). */
+/* sys_files: the stat family in virtual time (file_times.h), and opens of files that stand for the
+ * machine (special.c). */
 #include "box/file_times.h"
 #include "box/policy.h"
 #include "box/reads.h"
@@ -10,8 +10,8 @@
 #include "base/when.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <linux/openat2.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,8 +19,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Which time of a file, as file_stamp.which. */
-enum { WHICH_MTIME, WHICH_CTIME, WHICH_ATIME, WHICH_BTIME };
+enum {
+    WRITES_NOTED_MAX = 64
+}; /* while the clock stands; their stops take about as long as a wait */
 
 static int64_t shown(struct box *box, struct file_stamp stamp, unsigned which, int64_t seconds,
                      int64_t nanoseconds, bool age)
@@ -137,117 +138,6 @@ enum verdict sys_statx(struct box *box, struct task *task)
     return VERDICT_EXIT;
 }
 
-/* ---- setting times ------------------------------------------------------------------------- */
-
-/* The file that a call named, as the supervisor can open it: through the task's own directory. */
-static int open_of(struct task *task, int directory, uint64_t path_address, int flags)
-{
-    char path[64], name[4096];
-    struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
-                           .resolve = RESOLVE_IN_ROOT};
-
-    if (!path_address) {
-        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, directory);
-        return open(path, O_PATH | O_CLOEXEC);
-    }
-    if (guest_read_text(task, path_address, name, sizeof name) < 0)
-        return -1;
-    if (name[0] == '/')
-        (void)snprintf(path, sizeof path, "/proc/%d/root", task->tid);
-    else if (directory == AT_FDCWD)
-        (void)snprintf(path, sizeof path, "/proc/%d/cwd", task->tid);
-    else
-        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, directory);
-    int base = open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
-    if (base < 0)
-        return -1;
-    if (name[0] != '/')
-        how.resolve = 0;
-    int fd = (int)syscall(SYS_openat2, base, name, &how, sizeof how);
-    (void)close(base);
-    return fd;
-}
-
-/* note[0]: directory fd, note[1]: path, note[2]: O_NOFOLLOW or 0. What the guest set is shown so.
- */
-static void set_times_exit(struct box *box, struct task *task)
-{
-    struct stat st;
-
-    task->on_exit = NULL;
-    if (task->note[3]) { /* the times were replaced on our scratch page */
-        task_set_arg(task, 2, task->note[3] - 1);
-    }
-    if ((long)task_regs(task)->rax != 0)
-        return;
-    int fd = open_of(task, (int)task->note[0], task->note[1], (int)task->note[2]);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0) {
-        struct file_stamp stamp = {st.st_dev, st.st_ino, WHICH_MTIME,
-                                   st.st_mtim.tv_sec * (int64_t)NS_PER_SEC + st.st_mtim.tv_nsec};
-        file_times_keep(box->times, &stamp);
-        stamp.which = WHICH_ATIME;
-        stamp.ns = st.st_atim.tv_sec * (int64_t)NS_PER_SEC + st.st_atim.tv_nsec;
-        file_times_keep(box->times, &stamp);
-    }
-    (void)close(fd);
-}
-
-enum verdict sys_utimensat(struct box *box, struct task *task)
-{
-    struct user_regs_struct *regs = task_regs(task);
-    struct timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
-    int64_t now = vclock_realtime(&box->clock);
-    bool replaced = false;
-
-    if (regs->rdx && guest_read(task, regs->rdx, times, sizeof times) < 0)
-        return VERDICT_GO;
-    for (int i = 0; i < 2; i++)
-        if (times[i].tv_nsec == UTIME_NOW) {
-            times[i] = (struct timespec){now / (int64_t)NS_PER_SEC, now % (int64_t)NS_PER_SEC};
-            replaced = true;
-        }
-    task->note[0] = regs->rdi;
-    task->note[1] = regs->rsi;
-    task->note[2] = regs->r10 & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0;
-    task->note[3] = 0;
-    if (replaced && task->process->vdso_ready && !task->process->shares_memory) {
-        uint64_t scratch = task_scratch(task);
-        if (guest_write(task, scratch, times, sizeof times) == 0) {
-            task->note[3] = regs->rdx + 1;
-            task_set_arg(task, 2, scratch);
-        }
-    }
-    task->on_exit = set_times_exit;
-    return VERDICT_EXIT;
-}
-
-/* The older calls: with times of their own they only have to be remembered; without, they become
- * what the C library makes of them today. */
-enum verdict sys_utimes(struct box *box, struct task *task)
-{
-    struct user_regs_struct *regs = task_regs(task);
-    bool at = (long)regs->orig_rax == SYS_futimesat;
-    uint64_t path = at ? regs->rsi : regs->rdi, times = at ? regs->rdx : regs->rsi;
-
-    if (!times) {
-        regs->r10 = 0;
-        regs->rdx = 0;
-        regs->rsi = path;
-        if (!at)
-            regs->rdi = (unsigned long long)AT_FDCWD;
-        regs->orig_rax = SYS_utimensat;
-        task_set_regs(task);
-        return sys_utimensat(box, task);
-    }
-    task->note[0] = at ? regs->rdi : (unsigned long long)AT_FDCWD;
-    task->note[1] = path;
-    task->note[2] = task->note[3] = 0;
-    task->on_exit = set_times_exit;
-    return VERDICT_EXIT;
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static bool writes(uint64_t flags)
@@ -299,6 +189,17 @@ bool files_full_path(struct task *task, int directory, uint64_t address, char fu
     return true;
 }
 
+/* Its time is noted when the clock moves. Who writes to very many files is not stopped for each:
+ * then the clock, before it moves, waits for the one that stamps files (box_move_clock). */
+static void note_write(struct box *box, const char *path)
+{
+    if (!vclock_held(&box->clock))
+        return;
+    file_times_touch(box->times, path);
+    if (++box->writes_noted == WRITES_NOTED_MAX && !box->subs)
+        box->clock.page->writes_free = true;
+}
+
 static enum verdict open_named(struct box *box, struct task *task, int directory, uint64_t address,
                                int path_argument, uint64_t flags)
 {
@@ -310,8 +211,7 @@ static enum verdict open_named(struct box *box, struct task *task, int directory
         sub_io_opened(box, task, full);
     if (!writes(flags))
         return special_open(box, task, full, path_argument);
-    if (vclock_held(&box->clock))
-        file_times_touch(box->times, full);
+    note_write(box, full);
     if (task->process->sub)
         sub_files_touch(box, task, full, false);
     return VERDICT_GO;
@@ -333,8 +233,7 @@ void files_touch(struct box *box, struct task *task, int directory, uint64_t add
     if ((!vclock_held(&box->clock) && !task->process->sub) ||
         !files_full_path(task, directory, address, full))
         return;
-    if (vclock_held(&box->clock))
-        file_times_touch(box->times, full);
+    note_write(box, full);
     if (task->process->sub)
         sub_files_touch(box, task, full, false);
 }

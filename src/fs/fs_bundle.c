@@ -69,8 +69,9 @@ static void add_node(struct buf *buf, const char *key, const struct fs_node *nod
         add_number(buf, "gid", node->owner.gid);
     if (has_content && node->has_blob)
         add_true(buf, "kept");
-    add_key(buf, "mode");
-    buf_addf(buf, "\"%04o\"", (unsigned)node->mode);
+    const char mode[] = {(char)('0' + (node->mode >> 9 & 7)), (char)('0' + (node->mode >> 6 & 7)),
+                         (char)('0' + (node->mode >> 3 & 7)), (char)('0' + (node->mode & 7)), 0};
+    add_text(buf, "mode", mode);
     if (has_content) {
         add_text(buf, "sha256", hash.text);
         add_number(buf, "size", node->size);

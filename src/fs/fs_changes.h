@@ -49,6 +49,7 @@ struct fs_changes {
     char *worktree; /* absolute path on the host it was gathered on */
     char **notes;   /* sentences about what could not be shown or had to be read-only */
     size_t note_count;
+    const char *refused; /* the note about what could not be changed; NULL without one */
 };
 
 struct fs_blobs; /* contents by SHA-256: fs_blobs.h */

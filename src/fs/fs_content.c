@@ -18,7 +18,7 @@ static const char magic[8] = "VSPARSE1";
 struct source {
     int fd;
     uint64_t size, next; /* next: where to look for the next block of data */
-    char block[BLOCK_BYTES];
+    char *block;         /* owned: BLOCK_BYTES, of a file large enough to be sparse */
     /* What is read of the sparse image but not yet handed out: a header and its block. */
     char head[HEAD_BYTES + RUN_BYTES];
     size_t head_length, head_done, block_length, block_done;
@@ -65,6 +65,8 @@ static ssize_t read_plain(void *arg, void *bytes, size_t length)
     struct source *source = arg;
     ssize_t count;
 
+    if (source->size && source->next >= source->size)
+        return 0;
     do
         count = pread(source->fd, bytes, length, (off_t)source->next);
     while (count < 0 && errno == EINTR);
@@ -129,23 +131,25 @@ static int is_sparse(struct source *source)
 
 int fs_content_put(struct fs_blobs *blobs, int fd, struct fs_node *node, struct err *err)
 {
-    CLEANUP(mem_free) struct source *source = mem_alloc(sizeof *source);
+    struct source source = {.fd = fd};
     struct stat st;
 
     if (fstat(fd, &st) < 0)
         return err_set(err, -errno, "stat a content: %m");
-    source->fd = fd;
-    source->size = (uint64_t)st.st_size;
-    int sparse = is_sparse(source);
+    source.size = (uint64_t)st.st_size;
+    CLEANUP(mem_free)
+    char *block = source.size < SPARSE_SIZE_MIN ? NULL : mem_alloc(BLOCK_BYTES);
+    source.block = block;
+    int sparse = is_sparse(&source);
     if (sparse < 0)
         return err_set(err, sparse, "read a content: %s", strerror(-sparse));
     if (sparse) { /* the head of the image waits to be read first */
-        memcpy(source->head, magic, sizeof magic);
-        put_le64(source->head + 8, source->size);
-        source->head_length = HEAD_BYTES;
+        memcpy(source.head, magic, sizeof magic);
+        put_le64(source.head + 8, source.size);
+        source.head_length = HEAD_BYTES;
     }
-    int r = fs_blobs_put(blobs, sparse ? read_sparse : read_plain, source, &node->hash, err);
-    node->size = source->size;
+    int r = fs_blobs_put(blobs, sparse ? read_sparse : read_plain, &source, &node->hash, err);
+    node->size = source.size;
     node->sparse = sparse;
     node->has_blob = r == 0 && fs_blobs_keep(blobs);
     return r;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { UNMAPPED_LOOK_MAX = 300 }; /* about a millisecond */
@@ -52,26 +53,74 @@ int fs_open_beneath(int root, const char *path, int flags)
     return open_beneath(root, path, flags, RESOLVE_NO_XDEV);
 }
 
-int fs_side_look(int root, const char *path, struct fs_side *ret)
+static struct timespec time_of(const struct statx_timestamp *time)
+{
+    return (struct timespec){time->tv_sec, time->tv_nsec};
+}
+
+/* One name, without opening it. */
+static int look_in(int dir, const char *name, struct stat *ret)
+{
+    struct statx st;
+
+    if (statx(dir, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &st) < 0)
+        return -errno;
+    if (st.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+        return -EXDEV;
+    *ret = (struct stat){
+        .st_dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+        .st_ino = st.stx_ino,
+        .st_mode = st.stx_mode,
+        .st_nlink = st.stx_nlink,
+        .st_uid = st.stx_uid,
+        .st_gid = st.stx_gid,
+        .st_rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor),
+        .st_size = (off_t)st.stx_size,
+        .st_blocks = (blkcnt_t)st.stx_blocks,
+        .st_atim = time_of(&st.stx_atime),
+        .st_mtim = time_of(&st.stx_mtime),
+        .st_ctim = time_of(&st.stx_ctime),
+    };
+    return 0;
+}
+
+static int look_beneath(int root, const char *path, struct stat *ret)
 {
     CLEANUP(fd_close) int fd = fs_open_beneath(root, path, O_PATH | O_NOFOLLOW);
 
+    return fd < 0 ? fd : fstat(fd, ret) < 0 ? -errno : 0;
+}
+
+int fs_side_look(int root, const char *path, struct fs_side *ret)
+{
     *ret = (struct fs_side){.root = root, .path = path};
-    if (fd == -ENOENT || fd == -ENOTDIR || fd == -EXDEV || fd == -ELOOP)
+    int r = *path && !strchr(path, '/') ? look_in(root, path, &ret->st)
+                                        : look_beneath(root, path, &ret->st);
+    if (r == -ENOENT || r == -ENOTDIR || r == -EXDEV || r == -ELOOP)
         return 0;
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &ret->st) < 0)
-        return -errno;
+    if (r < 0)
+        return r;
     ret->type = fs_type_of(ret->st.st_mode);
     return 0;
+}
+
+/* For every path that was touched: printf would show. */
+char *fs_path_join(const char *directory, const char *name)
+{
+    size_t before = strlen(directory), length = strlen(name) + 1;
+    char *path = mem_grow(NULL, before + 1 + length);
+
+    memcpy(path, directory, before);
+    path[before] = '/';
+    memcpy(path + before + 1, name, length);
+    return path;
 }
 
 char *fs_walk_path(const struct fs_walk *walk, const char *relative)
 {
     const char *point = strcmp(walk->layer->path, "/") == 0 ? "" : walk->layer->path;
 
-    return *relative ? mem_format("%s/%s", point, relative) : mem_dup(walk->layer->path);
+    return *relative ? fs_path_join(point, relative) : mem_dup(walk->layer->path);
 }
 
 bool fs_walk_skips(const struct fs_walk *walk, const char *path)
@@ -105,7 +154,7 @@ static int open_content(const struct fs_walk *walk, const struct fs_side *side)
     unsigned long resolve = walk->layer->kind == FS_LAYER_FILE ? 0 : RESOLVE_NO_XDEV;
     int fd = open_beneath(side->root, side->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, resolve);
 
-    if (fd != -EACCES || side->root != walk->upper)
+    if (fd != -EACCES || !side->in_store)
         return fd;
     CLEANUP(fd_close) int closed = fs_open_beneath(side->root, side->path, O_PATH | O_NOFOLLOW);
     char link[64];
@@ -158,7 +207,7 @@ static int make_node(struct fs_walk *walk, const char *path, const struct fs_sid
     if (side->type != FS_FILE)
         return 0;
     CLEANUP(fd_close) int fd = open_content(walk, side);
-    if (fd == -EACCES && side->root == walk->lower) { /* not ours to read: known by its facts */
+    if (fd == -EACCES && !side->in_store) { /* not ours to read: known by its facts */
         ret->size = (uint64_t)side->st.st_size;
         fs_changes_note(walk->changes, "'%s' may not be read, so its old content is not shown",
                         path);
@@ -259,10 +308,11 @@ static int walk_file(struct fs_walk *walk, int store, struct err *err)
     struct stat st;
     if (parent < 0 || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return err_set(err, -errno, "look at '%s': %m", walk->layer->path);
-    before = (struct fs_side){fs_type_of(st.st_mode), st, parent, name};
+    before = (struct fs_side){fs_type_of(st.st_mode), st, parent, name, false};
     walk->upper = store;
     walk->lower = parent;
     int r = fs_side_look(store, copy, &after);
+    after.in_store = true;
     if (r < 0)
         return err_set(err, r, "look at '%s' in the store: %s", copy, strerror(-r));
     return fs_walk_copy(walk, walk->layer->path, &before, &after, err);
@@ -330,12 +380,13 @@ static void explain_unmapped(struct fs_walk *walk)
     if (is_rootless)
         fs_unmapped_find(walk->layers.worktree, UNMAPPED_LOOK_MAX, &unmapped);
     fs_unmapped_add_text(&text, &unmapped);
-    if (unmapped.count)
-        fs_changes_note(walk->changes,
-                        "%s could not be changed in the box, which has user %u and group %u alone: "
-                        "EOVERFLOW, 'Value too large for defined data type'; remedy: %s",
-                        buf_text(&text), (unsigned)geteuid(), (unsigned)getegid(),
-                        fs_unmapped_remedy);
+    if (!unmapped.count)
+        return;
+    fs_changes_note(walk->changes,
+                    "%s could not be changed in the box, which has user %u and group %u alone: "
+                    "EOVERFLOW, 'Value too large for defined data type'; remedy: %s",
+                    buf_text(&text), (unsigned)geteuid(), (unsigned)getegid(), fs_unmapped_remedy);
+    walk->changes->refused = walk->changes->notes[walk->changes->note_count - 1];
 }
 
 static void explain_links(struct fs_walk *walk)

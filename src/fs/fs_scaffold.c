@@ -26,6 +26,7 @@ static int walk_entry(struct fs_walk *walk, const char *relative, struct err *er
     int r = fs_side_look(walk->lower, relative, &before);
     if (r == 0)
         r = fs_side_look(walk->upper, relative, &after);
+    after.in_store = true;
     if (r < 0)
         return err_set(err, r, "look at '%s': %s", path, strerror(-r));
     if (before.type == FS_DIR) /* a mount point, which cannot be removed, or a scaffold again */

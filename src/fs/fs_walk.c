@@ -26,12 +26,26 @@ struct place {
     char *upper;         /* below the upper directory; NULL if not there */
     char *origin;        /* below the lower directory; NULL if not there */
     bool whiteout_files; /* opaque is "x": zero-size files with an attribute are marks */
+    unsigned depth;
+    int before_fd, upper_fd, origin_fd; /* the directories; -1: not there, or too deep to hold */
 };
 
 struct entry {
     struct fs_side before, upper, origin;
     char *before_path, *upper_path, *origin_path; /* owned, NULL if the directory is not there */
 };
+
+/* Names are looked up in open directories: by their whole paths they would cost by the depth. */
+enum { HELD_DEPTH_MAX = 64 };
+
+static int hold(const struct place *place, int root, const char *path)
+{
+    int fd = !path || place->depth > HELD_DEPTH_MAX
+                 ? -1
+                 : fs_open_beneath(root, path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+
+    return fd < 0 ? -1 : fd;
+}
 
 static void place_done(struct place *place)
 {
@@ -59,7 +73,7 @@ static char *join(const char *directory, const char *name)
 {
     if (!directory)
         return NULL;
-    return *directory ? mem_format("%s/%s", directory, name) : mem_dup(name);
+    return *directory ? fs_path_join(directory, name) : mem_dup(name);
 }
 
 /* The value of an overlay attribute of something in the upper: length, or -1 without it. */
@@ -103,14 +117,16 @@ static char *find_origin(const struct fs_walk *walk, const struct place *place,
     return join(place->origin, name);
 }
 
-static int walk_place(struct fs_walk *walk, const struct place *place, struct err *err);
+static int walk_place(struct fs_walk *walk, struct place *place, struct err *err);
 
-static int look(int root, const char *directory, const char *name, char **ret_path,
+static int look(int root, int held, const char *directory, const char *name, char **ret_path,
                 struct fs_side *ret)
 {
     *ret_path = join(directory, name);
     *ret = (struct fs_side){0};
-    return *ret_path ? fs_side_look(root, *ret_path, ret) : 0;
+    if (!*ret_path)
+        return 0;
+    return held >= 0 ? fs_side_look(held, name, ret) : fs_side_look(root, *ret_path, ret);
 }
 
 /* What the guests see: the upper entry with what lies below it. */
@@ -138,7 +154,7 @@ static int see_upper(const struct fs_walk *walk, const struct place *place,
             ret->origin = find_origin(walk, place, entry, name);
         return 0;
     }
-    if (entry->upper.type != FS_FILE ||
+    if (entry->upper.type != FS_FILE || entry->upper.st.st_blocks || /* it has data of its own */
         read_mark(walk, entry->upper_path, "metacopy", value, sizeof value) < 0)
         return 0;
     CLEANUP(mem_free) char *data = find_origin(walk, place, entry, name);
@@ -150,6 +166,7 @@ static int see_upper(const struct fs_walk *walk, const struct place *place,
     ret->origin = take_ptr(&data);
     ret->side.root = walk->lower; /* contents from there, facts from the upper */
     ret->side.path = ret->origin;
+    ret->side.in_store = false;
     return 0;
 }
 
@@ -165,7 +182,7 @@ static int see(const struct fs_walk *walk, const struct place *place, struct ent
 }
 
 /* Directories inside are compared in turn; outside the worktree a removed one is one entry. */
-static int descend(struct fs_walk *walk, const char *path, const char *relative,
+static int descend(struct fs_walk *walk, unsigned depth, const char *path, const char *relative,
                    const struct entry *entry, struct seen *seen, struct err *err)
 {
     bool was = entry->before.type == FS_DIR, is = seen->side.type == FS_DIR;
@@ -180,6 +197,7 @@ static int descend(struct fs_walk *walk, const char *path, const char *relative,
         .upper = is && entry->upper.type == FS_DIR ? mem_dup(entry->upper_path) : NULL,
         .origin = is ? take_ptr(&seen->origin) : NULL,
         .whiteout_files = seen->whiteout_files,
+        .depth = depth + 1,
     };
     return walk_place(walk, &place, err);
 }
@@ -209,12 +227,14 @@ static int walk_entry(struct fs_walk *walk, const struct place *place, const cha
 
     if (fs_walk_skips(walk, path))
         return 0;
-    int r =
-        look(walk->lower, place->was ? place->path : NULL, name, &entry.before_path, &entry.before);
+    int r = look(walk->lower, place->before_fd, place->was ? place->path : NULL, name,
+                 &entry.before_path, &entry.before);
     if (r == 0)
-        r = look(walk->upper, place->upper, name, &entry.upper_path, &entry.upper);
+        r = look(walk->upper, place->upper_fd, place->upper, name, &entry.upper_path, &entry.upper);
+    entry.upper.in_store = true;
     if (r == 0 && !is_merged(place))
-        r = look(walk->lower, place->origin, name, &entry.origin_path, &entry.origin);
+        r = look(walk->lower, place->origin_fd, place->origin, name, &entry.origin_path,
+                 &entry.origin);
     if (r == 0)
         r = see(walk, place, &entry, name, &seen);
     if (r < 0)
@@ -225,7 +245,7 @@ static int walk_entry(struct fs_walk *walk, const struct place *place, const cha
     if (r == 0 && walk->changes->count > known)
         notice_links(walk, path, &entry);
     if (r == 0)
-        r = descend(walk, path, relative, &entry, &seen, err);
+        r = descend(walk, place->depth, path, relative, &entry, &seen, err);
     free(seen.origin);
     return r;
 }
@@ -245,7 +265,7 @@ static int add_names(const struct fs_walk *walk, int root, const char *path, str
     return fs_names_add(names, fd);
 }
 
-static int walk_place(struct fs_walk *walk, const struct place *place, struct err *err)
+static int walk_place(struct fs_walk *walk, struct place *place, struct err *err)
 {
     CLEANUP(fs_names_done) struct fs_names names = {0};
     int r = place->upper ? add_names(walk, walk->upper, place->upper, &names) : 0;
@@ -259,6 +279,13 @@ static int walk_place(struct fs_walk *walk, const struct place *place, struct er
     if (r < 0)
         return err_set(err, r, "list '%s/%s': %s", walk->layer->path, place->path, strerror(-r));
     fs_names_sort(&names);
+    CLEANUP(fd_close) int before = hold(place, walk->lower, place->was ? place->path : NULL);
+    CLEANUP(fd_close) int upper = hold(place, walk->upper, place->upper);
+    CLEANUP(fd_close) int origin =
+        hold(place, walk->lower, is_merged(place) ? NULL : place->origin);
+    place->before_fd = before;
+    place->upper_fd = upper;
+    place->origin_fd = origin;
     for (size_t i = 0; r == 0 && i < names.count; i++)
         r = walk_entry(walk, place, names.items[i], err);
     return r;

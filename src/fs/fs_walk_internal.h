@@ -28,6 +28,7 @@ struct fs_side {
     struct stat st;
     int root;         /* borrowed: content is at `path` below this directory */
     const char *path; /* borrowed */
+    bool in_store;    /* so that it is ours to open, whatever its permissions */
 };
 
 enum fs_type fs_type_of(mode_t mode);
@@ -35,6 +36,7 @@ enum fs_type fs_type_of(mode_t mode);
 int fs_side_look(int root, const char *path, struct fs_side *ret);
 int fs_open_beneath(int root, const char *path, int flags);
 
+char *fs_path_join(const char *directory, const char *name); /* returns owned "directory/name" */
 /* The absolute path of something in the layer at hand; returns owned. */
 char *fs_walk_path(const struct fs_walk *walk, const char *relative);
 /* A place with a layer or a private directory of its own, or laid over by the box. */

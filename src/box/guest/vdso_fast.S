@@ -79,7 +79,7 @@
     export fast_openat
     begin
     test $01103, %edx      /* O_ACCMODE, O_CREAT, O_TRUNC: a write, its time is noted */
-    jnz 9f
+    jnz 2f
     cmp $-100, %edi        /* AT_FDCWD */
     jne 9f
     cmpb $0, guest_page+24(%rip) /* the working directory is special */
@@ -104,8 +104,32 @@
     syscall
     export fast_openat_passed
 8:  finish
+2:  cmpb $0, clock_page+80(%rip) /* writes_free */
+    jne 1b
     export fast_openat_slow
 9:  mov $257, %eax
     syscall
     jmp 8b
+
+/* Calls that make a name, and are to be noted for its time alone. */
+    .macro fast_write name number
+    .balign 16
+    export fast_\name
+    begin
+    mov $\number, %eax
+    cmpb $0, clock_page+80(%rip)
+    je 9f
+    syscall
+    export fast_\name\()_passed
+8:  finish
+9:  syscall
+    jmp 8b
+    .endm
+
+    fast_write mkdir 83
+    fast_write link 86
+    fast_write symlink 88
+    fast_write mkdirat 258
+    fast_write linkat 265
+    fast_write symlinkat 266
     .section .note.GNU-stack, "", @progbits
