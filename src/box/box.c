@@ -693,24 +693,43 @@ static void count_orphans(struct box *box)
     }
 }
 
-/* Ends whatever is left and waits until it is gone. */
-static void clear_box(struct box *box)
+/* What was kept about guests, and of them; behind the last one, since recordings of files end with
+ * their process. */
+static void forget_guests(struct box *box)
 {
-    int status;
-
-    (void)kill(box->init_pid, SIGKILL);
-    while (waitpid(-1, &status, __WALL) > 0 || errno == EINTR)
-        ;
     special_done(box);
     sockets_done(box);
     while (box->task_count)
         FOR_EACH_TASK(box, task)
     task_remove(box, task);
-    fd_close(box->root_fd); /* behind the last process: recordings of files end with it */
+    box->root_fd = fd_close(box->root_fd);
     box->times = file_times_free(box->times);
     loader_done(box);
     listings_done(box);
     reads_done(box);
+}
+
+static void wait_for_all(void)
+{
+    int status;
+
+    while (waitpid(-1, &status, __WALL) > 0 || errno == EINTR)
+        ;
+}
+
+/* Ends whatever is left. When this returns, no guest is; init may still be on its way, taking the
+ * namespaces down while the supervisor goes on. */
+static void clear_box(struct box *box)
+{
+    bool left = box->task_count > 0;
+
+    if (!left)
+        forget_guests(box);
+    (void)kill(box->init_pid, SIGKILL);
+    if (left) {
+        wait_for_all();
+        forget_guests(box);
+    }
 }
 
 int box_supervise(struct box *box, struct err *err)
@@ -744,5 +763,6 @@ int box_supervise(struct box *box, struct err *err)
         r = box_files_gather(box, err);
     box_files_done(box);
     int closed = box_tape_close(box, r < 0 ? NULL : err);
+    wait_for_all();
     return r < 0 ? r : closed;
 }

@@ -5,9 +5,11 @@
 #include "box/box_files.h"
 #include "tape/tape_data.h"
 #include "base/fd.h"
+#include "base/fd_pass.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/when.h"
+#include "box/meet.h"
 #include "box/policy.h"
 #include "box/sub.h"
 #include "fs/fs.h"
@@ -25,40 +27,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int send_store(int socket, int store)
+static int enter_namespaces(void *door, struct err *err)
 {
-    union {
-        char bytes[CMSG_SPACE(sizeof store)];
-        struct cmsghdr align;
-    } control = {{0}};
-    char byte = 's';
-    struct iovec bytes = {&byte, 1};
-    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
-
-    if (store >= 0) {
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control;
-        struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-        *head = (struct cmsghdr){CMSG_LEN(sizeof store), SOL_SOCKET, SCM_RIGHTS};
-        memcpy(CMSG_DATA(head), &store, sizeof store);
-    }
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+    return meet_enter(door, err);
 }
 
 int box_files_enter(const struct box *box, int socket, struct err *err)
 {
     struct fs_options options = box->options->fs;
     CLEANUP(fd_close) int store = -1;
+    struct meet_door door = {.socket = socket};
 
+    options.enter_namespaces = enter_namespaces;
+    options.enter_data = &door;
     options.userns = !fs_is_real_root();
     options.started_ns = box->wall_started_ns;
     int r = fs_view_enter(&options, &store, err);
+    if (r == 0)
+        r = meet_enter(&door, err); /* a view of the machine's own files does not need them */
     if (r < 0)
         return r;
     /* For the files of special.c, and the stub of sub.c. */
     if (mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=755") < 0)
         return err_set(err, -errno, "mount over /proc/driver: %m");
-    r = send_store(socket, store);
+    r = fd_send(socket, 's', &store, store >= 0);
     return r < 0 ? err_set(err, r, "hand over the store: %s", strerror(-r)) : 0;
 }
 

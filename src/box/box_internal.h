@@ -194,7 +194,8 @@ struct box {
     struct random_pipe *random_pipes;       /* special.c */
     uint64_t specials_made;
     int caller_fd;        /* pidfd of who made the supervisor */
-    int cpu_lock;         /* the claim on a CPU, order.c; -1 without */
+    int cpu;              /* the box's, order.c; -1: any */
+    int cpu_lock;         /* the claim on it; -1 without */
     int store_fd;         /* what guests write, box_files.c; -1 without a view */
     int root_fd;          /* the box's root directory; -1 until its first exec */
     struct stat outside;  /* standard input, as the caller gave it */
@@ -273,6 +274,7 @@ void loader_prepare(struct box *box, struct task *task, const struct exec_stack 
 /* A call was patched here: where it is in the loader, the next program has it patched from the
  * start. */
 void loader_learn(const struct process *process, uint64_t at, long call);
+void loader_expect(struct box *box); /* looks at the machine's own before anybody needs it */
 void loader_done(struct box *box);
 void listings_done(struct box *box);
 uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */

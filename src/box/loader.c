@@ -15,10 +15,11 @@
 #include "base/trace.h"
 #include <elf.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -26,12 +27,13 @@ enum {
     IMAGE_HEAD = 1024,  /* ELF header, program headers and the build id */
     TEXT_MAX = 1 << 20, /* glibc's has 150 kB */
     PLACES_MAX = 64,
+    LEARN_BYTES = 8192,      /* behind the last place, where others may be found out */
     COUNTER_WITHIN = 40,     /* bytes from rdtsc to the shift that joins its halves */
     ENVIRONMENT_MAX = 32768, /* of which LD_DEBUG is looked for */
 };
 
 struct place {
-    uint64_t offset; /* from the start of the text */
+    uint64_t offset; /* in the text that is kept */
     long call;       /* the number of a fast path's call; -1: rdtsc */
 };
 
@@ -42,8 +44,8 @@ struct range {
 struct loader {
     struct loader *next;
     char head[IMAGE_HEAD];
-    unsigned char *text; /* owned: as it is in the file; NULL where nothing was found */
-    uint64_t start;      /* of the text, from the loader's base */
+    unsigned char *text; /* owned: as it is in the file, from the first place on; NULL: no places */
+    uint64_t start;      /* where that is, from the loader's base */
     size_t length;
     struct place places[PLACES_MAX]; /* ascending */
     size_t count;
@@ -79,9 +81,9 @@ static void add_place(struct loader *loader, uint64_t offset, long call)
 }
 
 /* Both begin with this byte: rdtsc is 0f 31; a call is mov $NUMBER, %eax, then 0f 05. */
-static void search_text(struct loader *loader)
+static void search_text(struct loader *loader, const unsigned char *code, size_t length)
 {
-    const unsigned char *code = loader->text, *end = code + loader->length, *at = code;
+    const unsigned char *end = code + length, *at = code;
 
     for (; (at = memchr(at, 0x0f, (size_t)(end - at))) && end - at > 2; at++) {
         const unsigned char *site = at - FAST_MOV_BYTES;
@@ -95,62 +97,88 @@ static void search_text(struct loader *loader)
     }
 }
 
-/* The text of the loader, from its file where that is the one that is mapped: reading it in the
- * guest would make pages of its there that it may never use. */
-static int read_text(const struct box *box, const struct loader *loader, struct task *task,
-                     uint64_t base, const Elf64_Phdr *segment, unsigned char *ret)
-{
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-    CLEANUP(fd_close)
-    int fd =
-        (int)syscall(SYS_openat2, box->root_fd, "/lib64/ld-linux-x86-64.so.2", &how, sizeof how);
-    char head[IMAGE_HEAD];
-
-    if (fd >= 0 && pread(fd, head, sizeof head, 0) == IMAGE_HEAD &&
-        memcmp(head, loader->head, sizeof head) == 0 &&
-        pread(fd, ret, segment->p_filesz, (off_t)segment->p_offset) == (ssize_t)segment->p_filesz)
-        return 0;
-    return guest_read(task, base + segment->p_vaddr, ret, segment->p_filesz);
-}
-
-static void search(const struct box *box, struct loader *loader, struct task *task, uint64_t base)
+/* Finds the segment with the text in the head of the image. */
+static bool text_segment(const char head[IMAGE_HEAD], Elf64_Phdr *ret)
 {
     Elf64_Ehdr header;
-    memcpy(&header, loader->head, sizeof header);
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(Elf64_Phdr))
-        return;
+
+    memcpy(&header, head, sizeof header);
+    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof *ret)
+        return false;
     for (size_t i = 0; i < header.e_phnum; i++) {
-        Elf64_Phdr segment;
-        size_t at = header.e_phoff + i * sizeof segment;
-        if (at + sizeof segment > IMAGE_HEAD)
-            return;
-        memcpy(&segment, loader->head + at, sizeof segment);
-        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || segment.p_filesz > TEXT_MAX)
-            continue;
-        loader->text = mem_alloc(segment.p_filesz + 1);
-        loader->start = segment.p_vaddr;
-        loader->length = segment.p_filesz;
-        if (read_text(box, loader, task, base, &segment, loader->text) == 0)
-            search_text(loader);
-        return;
+        size_t at = header.e_phoff + i * sizeof *ret;
+        if (at + sizeof *ret > IMAGE_HEAD)
+            return false;
+        memcpy(ret, head + at, sizeof *ret);
+        if (ret->p_type == PT_LOAD && ret->p_flags & PF_X)
+            return ret->p_filesz <= TEXT_MAX;
     }
+    return false;
+}
+
+static struct loader *add_loader(struct box *box, const char head[IMAGE_HEAD])
+{
+    struct loader *loader = mem_alloc(sizeof *loader);
+
+    memcpy(loader->head, head, IMAGE_HEAD);
+    loader->next = box->loaders;
+    box->loaders = loader;
+    return loader;
+}
+
+/* Keeps no more of the text than what lies between the first place and the last. */
+static void search(struct loader *loader, const unsigned char *code, const Elf64_Phdr *segment)
+{
+    search_text(loader, code, segment->p_filesz);
+    if (!loader->count)
+        return;
+    uint64_t first = loader->places[0].offset;
+    loader->length = loader->places[loader->count - 1].offset + FAST_SITE_BYTES - first;
+    loader->length = MIN(loader->length + LEARN_BYTES, segment->p_filesz - first);
+    loader->start = segment->p_vaddr + first;
+    loader->text = mem_alloc(loader->length);
+    memcpy(loader->text, code + first, loader->length);
+    for (size_t i = 0; i < loader->count; i++)
+        loader->places[i].offset -= first;
+    trace(TRACE_BOX, "loader: %zu places", loader->count);
+}
+
+void loader_expect(struct box *box)
+{
+    Elf64_Phdr segment;
+    struct stat st;
+
+    if (!vclock_held(&box->clock))
+        return;
+    CLEANUP(fd_close) int fd = open("/lib64/ld-linux-x86-64.so.2", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || st.st_size < IMAGE_HEAD)
+        return;
+    size_t size = (size_t)st.st_size;
+    const char *image = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (image == MAP_FAILED)
+        return;
+    if (text_segment(image, &segment) && segment.p_offset <= size &&
+        segment.p_filesz <= size - segment.p_offset)
+        search(add_loader(box, image), (const unsigned char *)image + segment.p_offset, &segment);
+    (void)munmap((void *)image, size);
 }
 
 static struct loader *find(struct box *box, struct task *task, uint64_t base)
 {
     char head[IMAGE_HEAD];
+    Elf64_Phdr segment;
 
     if (guest_read(task, base, head, sizeof head) < 0)
         return NULL;
     for (struct loader *loader = box->loaders; loader; loader = loader->next)
         if (memcmp(loader->head, head, sizeof head) == 0)
             return loader;
-    struct loader *loader = mem_alloc(sizeof *loader);
-    memcpy(loader->head, head, sizeof head);
-    search(box, loader, task, base);
-    loader->next = box->loaders;
-    box->loaders = loader;
-    trace(TRACE_BOX, "loader at %#llx: %zu places", (unsigned long long)base, loader->count);
+    struct loader *loader = add_loader(box, head);
+    if (!text_segment(head, &segment))
+        return loader;
+    CLEANUP(mem_free) unsigned char *code = mem_alloc(segment.p_filesz + 1);
+    if (guest_read(task, base + segment.p_vaddr, code, segment.p_filesz) == 0)
+        search(loader, code, &segment);
     return loader;
 }
 

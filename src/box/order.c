@@ -60,13 +60,13 @@ static void set_batch(void)
     (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-static void pin(int cpu)
+static void pin(pid_t pid, int cpu)
 {
     cpu_set_t set;
 
     CPU_ZERO(&set);
     CPU_SET((unsigned)cpu, &set);
-    (void)sched_setaffinity(0, sizeof set, &set);
+    (void)sched_setaffinity(pid, sizeof set, &set);
 }
 
 /* The lock of a CPU, held as long as its fd is open; -1 if somebody else has it. */
@@ -101,43 +101,59 @@ static int allowed_cpus(int cpus[CPUS_MAX])
 }
 
 /* Claims a CPU of the upper half for a box of real-time tasks. */
-static bool take_realtime_cpu(struct box *box, const int *cpus, int count)
+static bool claim_realtime_cpu(struct box *box, const int *cpus, int count)
 {
+    struct sched_param param = {0};
+
     if (count < 2 || !kernel_is_at_least(6, 12) || !set_realtime(PRIORITY))
         return false;
+    (void)sched_setscheduler(0, SCHED_OTHER, &param); /* it was to see whether we may */
     for (int i = count - 1; i >= count / 2 && box->cpu_lock < 0; i--) {
-        box->cpu_lock = claim(cpus[i], false);
-        if (box->cpu_lock >= 0)
-            pin(cpus[i]);
+        box->cpu = cpus[i];
+        box->cpu_lock = claim(box->cpu, false);
     }
     if (box->cpu_lock < 0 && box->options->wait_for_cpu) {
-        box->cpu_lock = claim(cpus[count - 1], true);
-        pin(cpus[count - 1]);
+        box->cpu = cpus[count - 1];
+        box->cpu_lock = claim(box->cpu, true);
     }
-    if (box->cpu_lock >= 0)
-        return true;
-    (void)sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
-    return false;
+    return box->cpu_lock >= 0;
 }
 
-void order_supervisor(struct box *box)
+void order_choose(struct box *box)
 {
     static int cpus[CPUS_MAX];
     int count = allowed_cpus(cpus), here = sched_getcpu();
 
+    box->cpu = -1;
     if (box->options->cpus > 1 || !count)
         return;
-    box->realtime = take_realtime_cpu(box, cpus, count);
+    box->realtime = claim_realtime_cpu(box, cpus, count);
     if (box->realtime)
         return;
     int lower = count > 1 && kernel_is_at_least(6, 12) ? count / 2 : count;
-    pin(cpus[(here < 0 ? 0 : here) % lower]);
+    box->cpu = cpus[(here < 0 ? 0 : here) % lower];
 }
 
-void order_init(const struct box *box)
+void order_beside(const struct box *box)
 {
+    cpu_set_t set;
+
+    if (box->cpu < 0)
+        return;
+    pin(box->init_pid, box->cpu);
+    if (sched_getcpu() != box->cpu || sched_getaffinity(0, sizeof set, &set) < 0)
+        return;
+    CPU_CLR((unsigned)box->cpu, &set);
+    if (CPU_COUNT(&set))
+        (void)sched_setaffinity(0, sizeof set, &set);
+}
+
+void order_supervisor(const struct box *box)
+{
+    if (box->cpu >= 0)
+        pin(0, box->cpu);
     if (box->realtime)
-        (void)set_realtime(PRIORITY_INIT);
+        (void)set_realtime(PRIORITY);
 }
 
 void order_guests(const struct box *box)
@@ -146,6 +162,12 @@ void order_guests(const struct box *box)
         (void)set_realtime(PRIORITY);
     else if (box->options->cpus <= 1)
         set_batch();
+}
+
+void order_init(const struct box *box)
+{
+    if (box->realtime)
+        (void)set_realtime(PRIORITY_INIT);
 }
 
 void order_behind(const struct box *box, pid_t tid)

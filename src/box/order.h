@@ -3,9 +3,11 @@
 #pragma once
 #include "box/box_internal.h"
 
-void order_supervisor(struct box *box);   /* before init is made: sets box->realtime */
-void order_init(const struct box *box);   /* above the guests: it has to see the caller's end */
-void order_guests(const struct box *box); /* in init: inherited by every guest */
+void order_choose(struct box *box);       /* before init is made: the CPU, and box->realtime */
+void order_beside(const struct box *box); /* init goes there, the supervisor elsewhere for now */
+void order_supervisor(const struct box *box); /* and takes its place there */
+void order_guests(const struct box *box);     /* in init: inherited by every guest */
+void order_init(const struct box *box);       /* above the guests: it has to see the caller's end */
 /* A guest that could run goes behind all others that can. */
 void order_behind(const struct box *box, pid_t tid);
 /* The supervisor gets the CPU whenever it wants it, or in its turn. */

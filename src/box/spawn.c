@@ -5,14 +5,18 @@
  *
  * The supervisor is a process of its own, so that the caller's namespaces, signals and CPU stay as
  * they are. An ordinary user's supervisor makes a user namespace first, with its own uid mapped to
- * itself, and has what it needs in there. It shares the box's IPC namespace: the clock page is a
- * System V segment. init and everything below live in pid, mount, network and UTS namespaces. Each
- * level dies with the one above it. */
+ * itself, and has what it needs in there. It shares the box's IPC and network namespaces (meet.h).
+ * init and everything below live in pid, mount and UTS namespaces as well. Each level dies with the
+ * one above it.
+ *
+ * init builds the view on the box's CPU. Meanwhile the supervisor makes what they share, and looks
+ * at the machine's loader, on another; then it comes over (order.h). */
 #include "box/box_internal.h"
 #include "box/box_files.h"
 #include "box/file_times.h"
-#include "box/loopback.h"
+#include "box/meet.h"
 #include "box/order.h"
+#include "box/program.h"
 #include "box/settle.h"
 #include "box/sub.h"
 #include "base/fd.h"
@@ -150,71 +154,7 @@ static void own_terminal(bool foreground)
     fd_close(tty);
 }
 
-static char **guest_environment(const struct box_options *options)
-{
-    static const char *const fixed[] = {"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8"};
-    static const char mark[] = "VITRO_BOX=1"; /* tells a vitro inside that it is inside */
-    const char *const *from = options->envp ? options->envp : (const char *const *)environ;
-    size_t count = 0, used = 0, added = 0;
-
-    while (from[count])
-        count++;
-    while (options->add_env && options->add_env[added])
-        added++;
-    char **envp = mem_alloc((count + added + ARRAY_LENGTH(fixed) + 3) * sizeof *envp);
-    for (size_t i = 0; i < count; i++) {
-        bool replaced = strncmp(from[i], "VITRO_", 6) == 0;
-        for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++) {
-            size_t length = strcspn(fixed[j], "=") + 1;
-            replaced |= strncmp(from[i], fixed[j], length) == 0;
-        }
-        if (!replaced)
-            envp[used++] = (char *)from[i];
-        if (options->path_first && strncmp(from[i], "PATH=", 5) == 0)
-            envp[used - 1] = mem_format("PATH=%s:%s", options->path_first, from[i] + 5);
-        /* Recorded programs are found here if nowhere else; the same while they are recorded. */
-        if (options->proc.mode != PROC_OFF && strncmp(from[i], "PATH=", 5) == 0)
-            envp[used - 1] = mem_format("%s:%s", envp[used - 1], subs_programs_directory);
-    }
-    for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++)
-        envp[used++] = (char *)fixed[j];
-    for (size_t i = 0; i < added; i++)
-        envp[used++] = (char *)options->add_env[i];
-    envp[used] = (char *)mark;
-    return envp;
-}
-
-/* execvpe's search, but the error is that of the best candidate and never a shell. */
-static void exec_program(struct box *box, int socket, char **envp)
-{
-    const struct box_options *options = box->options;
-    const char *name = options->argv[0];
-    int error = ENOENT;
-
-    if (strchr(name, '/')) {
-        (void)execve(name, (char **)options->argv, envp);
-        fail_for(socket, box->options->argv[0], name);
-    }
-    const char *path = NULL;
-    for (char **variable = envp; *variable; variable++)
-        if (strncmp(*variable, "PATH=", 5) == 0)
-            path = *variable + 5;
-    for (const char *at = path ? path : "/usr/local/bin:/usr/bin:/bin"; *at;) {
-        size_t length = strcspn(at, ":");
-        char candidate[4096];
-        (void)snprintf(candidate, sizeof candidate, "%.*s%s%s", (int)length, at, length ? "/" : "",
-                       name);
-        if (access(candidate, F_OK) == 0) {
-            (void)execve(candidate, (char **)options->argv, envp);
-            error = errno;
-        }
-        at += length + (at[length] == ':');
-    }
-    errno = error;
-    fail_for(socket, box->options->argv[0], error == ENOENT ? "no such program in PATH" : name);
-}
-
-static void become_program(struct box *box, int socket)
+static void become_program(struct box *box, int socket, const struct program *program)
 {
     const struct box_options *options = box->options;
     struct err err = {0};
@@ -228,7 +168,6 @@ static void become_program(struct box *box, int socket)
         fail_for(socket, box->options->argv[0], "take the terminal");
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &box->caller_mask, NULL);
-    char **envp = guest_environment(options);
     filter_build(options, &filter);
     if (options->directory && chdir(options->directory) < 0)
         fail_for(socket, box->options->argv[0], options->directory);
@@ -244,7 +183,10 @@ static void become_program(struct box *box, int socket)
         fail_with(socket, err.code, err.text);
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) < 0)
         fail_for(socket, box->options->argv[0], "install the system call filter");
-    exec_program(box, socket, envp);
+    errno = program_exec(program);
+    bool searched = !strchr(options->argv[0], '/');
+    fail_for(socket, options->argv[0],
+             searched && errno == ENOENT ? "no such program in PATH" : options->argv[0]);
 }
 
 /* Reaps what is left to it, and ends the box when the caller is gone. The supervisor would do so
@@ -301,13 +243,13 @@ static void become_init(struct box *box, int socket)
 {
     sigset_t all;
     struct err err = {0};
+    struct program program;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     order_guests(box);
     if (!box->options->identity_real)
         (void)sethostname("vitro", 5);
-    if (!box->options->net_real)
-        loopback_up();
+    program_find(box->options, &program);
     if (box_files_enter(box, socket, &err) < 0)
         fail_with(socket, err.code, err.text);
     if (box->options->terminal && terminal_make(box, &err) < 0)
@@ -316,7 +258,7 @@ static void become_init(struct box *box, int socket)
     if (pid < 0)
         fail_for(socket, box->options->argv[0], "fork");
     if (pid == 0)
-        become_program(box, socket);
+        become_program(box, socket, &program);
     name_init(); /* behind the fork: the program's arguments are there */
     order_init(box);
     close_all_but(box->caller_fd);
@@ -411,18 +353,11 @@ int spawn_box(struct box *box, struct err *err)
     bool root = fs_is_real_root();
     int flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS | SIGCHLD;
 
-    if (!box->options->net_real)
-        flags |= CLONE_NEWNET;
     int r = root ? 0 : enter_user_namespace(err);
     if (r < 0)
         return r;
-    if (unshare(CLONE_NEWIPC) < 0)
-        return err_set(err, -errno, "make an IPC namespace: %m");
-    r = make_clock_segment(box, err);
-    if (r < 0)
-        return r;
-    vclock_init(&box->clock, box->options);
-    order_supervisor(box);
+    vclock_init(&box->clock, box->options); /* for init, which has no page */
+    order_choose(box);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
         setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
         return err_set(err, -errno, "make a socket: %m");
@@ -435,6 +370,15 @@ int spawn_box(struct box *box, struct err *err)
     }
     fd_close(sockets[1]);
     box->init_socket = sockets[0];
+    order_beside(box);
+    r = meet_make(box, sockets[0], err);
+    if (r == 0)
+        r = make_clock_segment(box, err);
+    if (r < 0)
+        return r;
+    loader_expect(box);
+    order_supervisor(box);
+    vclock_init(&box->clock, box->options);
     return seize(box, sockets[0], err);
 }
 

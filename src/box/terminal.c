@@ -3,6 +3,7 @@
 #include "box/settle.h"
 #include "box/box_internal.h"
 #include "base/fd.h"
+#include "base/fd_pass.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -22,24 +23,9 @@
 
 static int send_ends(int socket, int master, int slave)
 {
-    union {
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-        struct cmsghdr align;
-    } control = {0};
     int ends[3] = {master, slave, (int)syscall(SYS_pidfd_open, getpid(), 0)};
-    char byte = 't';
-    struct iovec iov = {&byte, 1};
-    struct msghdr message = {.msg_iov = &iov,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    int r = fd_send(socket, 't', ends, ARRAY_LENGTH(ends));
 
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof ends);
-    memcpy(CMSG_DATA(header), ends, sizeof ends);
-    int r = sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
     fd_close(ends[2]);
     return r;
 }

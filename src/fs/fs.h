@@ -46,6 +46,9 @@ struct fs_options {
     uint64_t size_limit;   /* bytes all guests together may write; 0: half of the memory */
     const char *upper_dir; /* an empty directory on disk for the store; NULL: in memory */
     int64_t started_ns;    /* wall_now_ns(): whatever changes on disk later is noticed; 0: now */
+    /* Called before the first step that needs the box's own network. NULL: that is there. */
+    int (*enter_namespaces)(void *data, struct err *err);
+    void *enter_data;
 };
 
 /* Builds the view and makes it the root of this process, which stands afterwards where it stood
@@ -54,9 +57,10 @@ struct fs_options {
  * changed through them.
  *
  * To be called once, in a single-threaded process that is pid 1 of fresh mount and pid namespaces
- * (net too, or /sys shows the host's) and has CAP_SYS_ADMIN there. *ret_store is owned, or -1 for
- * FS_REAL. On failure the process is in an undefined place: report and _exit. Errors name the
- * step and carry a hint: -EPERM where the kernel refuses, -ENOTDIR for a worktree that is none. */
+ * (net too, by `enter_namespaces` at the latest, or /sys shows the host's) and has CAP_SYS_ADMIN
+ * there. *ret_store is owned, or -1 for FS_REAL. On failure the process is in an undefined place:
+ * report and _exit. Errors name the step and carry a hint: -EPERM where the kernel refuses,
+ * -ENOTDIR for a worktree that is none. */
 int fs_view_enter(const struct fs_options *options, int *ret_store, struct err *err);
 
 /* Files are stamped by a clock that moves once in some milliseconds. Returns when it has passed the

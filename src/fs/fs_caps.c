@@ -58,17 +58,16 @@ int fs_caps_drop(struct err *err)
         unsigned bit = 1u << (cap % 32),
                  *words[] = {&data[cap / 32].effective, &data[cap / 32].permitted,
                              &data[cap / 32].inheritable};
-        /* Unknown to this kernel, or no right to touch the bounding set: then there is none. */
-        (void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-        (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_LOWER, cap, 0, 0);
+        /* No right to touch the bounding set: then its capabilities cannot be had by an exec,
+         * unless by root. One that this kernel does not know is not there. */
+        if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && geteuid() == 0 &&
+            prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
+            return err_set(err, -EPERM, "give up capability %d: the bounding set keeps it", cap);
         for (size_t w = 0; w < ARRAY_LENGTH(words); w++)
             *words[w] &= ~bit;
     }
+    /* The kernel takes a capability out of the ambient set when it leaves the permitted one. */
     if (syscall(SYS_capset, &header, data) < 0)
         return err_set(err, -errno, "give up capabilities: %m");
-    for (size_t i = 0; geteuid() == 0 && i < ARRAY_LENGTH(dropped); i++)
-        if (prctl(PR_CAPBSET_READ, dropped[i], 0, 0, 0) == 1)
-            return err_set(err, -EPERM, "give up capability %d: the bounding set keeps it",
-                           dropped[i]);
     return 0;
 }

@@ -70,9 +70,15 @@ int fs_private_proc(const struct fs_view *view, const char *target, struct err *
     return 0;
 }
 
-static int mount_sys(const char *target, struct err *err)
+/* Shows the network of who mounts it. */
+static int mount_sys(const struct fs_view *view, const char *target, struct err *err)
 {
     unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+    const struct fs_options *options = view->options;
+    int r = options->enter_namespaces ? options->enter_namespaces(options->enter_data, err) : 0;
+
+    if (r < 0 || !is_directory(target))
+        return r;
 
     if (mount("sysfs", target, "sysfs", flags, NULL) == 0)
         return 0;
@@ -187,8 +193,6 @@ int fs_private_mount(struct fs_view *view, struct err *err)
             return err_set(err, -errno, "create '%s' on the stage: %m", made[i].path);
     if (is_directory("/root/proc"))
         r = fs_private_proc(view, "/root/proc", err);
-    if (r == 0 && is_directory("/root/sys"))
-        r = mount_sys("/root/sys", err);
     if (r == 0 && is_directory("/root/dev"))
         r = mount_dev(view, "/root/dev", err);
     if (r == 0)
@@ -199,5 +203,7 @@ int fs_private_mount(struct fs_view *view, struct err *err)
         r = mount_plain("/var/run", "run", err);
     if (r == 0 && !view->options->share_tmp)
         r = mount_plain("/tmp", "tmp", err);
+    if (r == 0)
+        r = mount_sys(view, "/root/sys", err);
     return r;
 }

@@ -6,6 +6,7 @@
 #include "term/term.h"
 #include "box/settle.h"
 #include "base/fd.h"
+#include "base/fd_pass.h"
 #include "base/wall.h"
 #include "base/when.h"
 #include <errno.h>
@@ -62,24 +63,12 @@ static const char **environment(const struct vitro_term_options *options, char *
 
 static int receive_ends(vitro_term *t)
 {
-    union {
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
     char byte;
-    struct iovec iov = {&byte, 1};
-    struct msghdr message = {.msg_iov = &iov,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
     int ends[3];
+    int r = fd_receive(t->socket, &byte, ends, ARRAY_LENGTH(ends));
 
-    if (recvmsg(t->socket, &message, MSG_CMSG_CLOEXEC) <= 0)
-        return -EPIPE;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (!header || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof ends))
-        return -EPROTO;
-    memcpy(ends, CMSG_DATA(header), sizeof ends);
+    if (r < 0)
+        return r;
     t->master = ends[0];
     t->slave = ends[1];
     t->init_fd = ends[2];
