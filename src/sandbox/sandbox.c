@@ -172,6 +172,7 @@ static int fill(struct sandbox *sandbox, const struct sandbox_options *options, 
         return r;
     sandbox->home = mem_format("%s/home", sandbox->root);
     sandbox->work = mem_format("%s/work", sandbox->root);
+    sandbox->here = mem_dup(sandbox->work);
     sandbox->tmp = mem_format("%s/tmp", sandbox->root);
     sandbox->bin = mem_format("%s/bin", sandbox->root);
     sandbox->shim = mem_format("%s/shim", sandbox->root);
@@ -199,9 +200,9 @@ int sandbox_open(const struct sandbox_options *options, struct sandbox **ret, st
 
 static void give_up_memory(struct sandbox *sandbox)
 {
-    char **const owned[] = {&sandbox->base, &sandbox->name, &sandbox->root,
-                            &sandbox->home, &sandbox->work, &sandbox->tmp,
-                            &sandbox->bin,  &sandbox->shim, &sandbox->socket};
+    char **const owned[] = {&sandbox->base,   &sandbox->name, &sandbox->root, &sandbox->home,
+                            &sandbox->work,   &sandbox->tmp,  &sandbox->bin,  &sandbox->shim,
+                            &sandbox->socket, &sandbox->here};
 
     sandbox_env_done(sandbox);
     shim_plan_free(sandbox);

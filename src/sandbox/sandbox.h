@@ -35,7 +35,8 @@ struct sandbox_options {
 
 struct sandbox {
     char *base, *name, *root, *home, *work, *tmp, *bin, *shim, *socket; /* owned */
-    char **env;                                                         /* owned, NULL-ended */
+    char *here; /* owned; where programs start and paths begin; `work` at first */
+    char **env; /* owned, NULL-ended */
     size_t env_count;
     uint64_t quota_bytes;
     int lock_fd;
@@ -69,7 +70,9 @@ void sandbox_leaks_done(struct sandbox_leaks *leaks);
 int sandbox_env_set(struct sandbox *sandbox, const char *name, const char *value, struct err *err);
 const char *sandbox_env_get(const struct sandbox *sandbox, const char *name); /* or NULL */
 
-/* An absolute path for one that a test wrote: "~/x" is below home, a relative one below work.
+/* Where programs start and relative paths begin from now on. */
+int sandbox_cd(struct sandbox *sandbox, const char *path, struct err *err);
+/* An absolute path for one that a test wrote: "~/x" is below home, a relative one below `here`.
  * -EPERM for what is not in the sandbox, also by way of symlinks. *ret is owned. */
 int sandbox_path(const struct sandbox *sandbox, const char *path, char **ret, struct err *err);
 int sandbox_write(struct sandbox *sandbox, const char *path, const void *bytes, size_t length,

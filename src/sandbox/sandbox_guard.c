@@ -122,11 +122,28 @@ int sandbox_path(const struct sandbox *sandbox, const char *path, char **ret, st
     else if (*path == '/')
         full = mem_dup(path);
     else
-        full = mem_format("%s/%s", sandbox->work, path);
+        full = mem_format("%s/%s", sandbox->here, path);
     if (!lies_in(full, sandbox->root))
         return refuse(path, err);
     const char *inside = full + strlen(sandbox->root);
     return resolve(sandbox->root, inside + strspn(inside, "/"), path, ret, err);
+}
+
+int sandbox_cd(struct sandbox *sandbox, const char *path, struct err *err)
+{
+    CLEANUP(mem_free) char *full = NULL;
+    struct stat st;
+    int r = sandbox_path(sandbox, path, &full, err);
+
+    if (r < 0)
+        return r;
+    if (stat(full, &st) < 0)
+        return err_set(err, -errno, "go to '%s': %m", path);
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, -ENOTDIR, "go to '%s': it is not a directory", path);
+    free(sandbox->here);
+    sandbox->here = take_ptr(&full);
+    return 0;
 }
 
 int sandbox_write(struct sandbox *sandbox, const char *path, const void *bytes, size_t length,

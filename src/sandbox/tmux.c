@@ -88,7 +88,7 @@ int sandbox_tmux(struct sandbox *sandbox, const char *const *args, struct buf *r
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, 1);
     posix_spawn_file_actions_adddup2(&actions, output, 2);
-    posix_spawn_file_actions_addchdir_np(&actions, sandbox->work);
+    posix_spawn_file_actions_addchdir_np(&actions, sandbox->here);
     r = posix_spawn(&pid, real, &actions, NULL, (char *const *)argv, sandbox->env);
     posix_spawn_file_actions_destroy(&actions);
     free(argv);

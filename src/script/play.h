@@ -59,6 +59,8 @@ struct play {
     unsigned recorded;       /* programs that left a recording */
     vitro_term *clients[16]; /* of tmux, until the scenario ends */
     size_t client_count;
+    struct play_beside *beside;  /* owned; programs that run beside the scenario, the last first */
+    struct play_beside *current; /* whose lines are playing */
 };
 
 /* A verb reads its words and, unless `play` is NULL, does what they say. */
@@ -71,6 +73,7 @@ enum play_where { /* in which lines a verb may stand */
                   AT_SHIM = 8,
                   AT_SABOTAGE = 16,
                   AT_TMUX = 32,
+                  AT_BESIDE = 64,
 };
 
 struct play_word {
@@ -102,7 +105,11 @@ bool play_capture(const char *expression, const char *bytes, size_t length, stru
 int play_session_exits(struct play *play, int code);
 int session_told(struct play *play, int r);
 
-/* What a test says about bytes: is, contains, lacks, matches, empty, json. */
+enum { PLAY_FILE_MAX = 256 << 20 };
+/* A file that is read may stand in the sandbox or beside the scenario. Returns owned. */
+char *play_source(struct play *play, const char *path);
+bool play_holds(const struct words_pattern *pattern, const char *bytes, size_t length);
+/* What a test says about bytes: is, contains, lacks, matches, empty, json, same as. */
 int play_compare(struct play *play, struct words *w, const char *subject, const char *bytes,
                  size_t length);
 
@@ -115,9 +122,17 @@ void play_clock_after(struct play *play, const struct box_options *box, uint64_t
 /* PROGRAM with a slash: from the work directory, else from beside the scenario. */
 const char *play_program(struct play *play, const char *program);
 
+/* Starts a program without a box, with the sandbox's environment and directory, in a process group
+ * of its own. */
+int play_spawn(struct play *play, const char *const *argv, const int stdio[3], pid_t *ret);
+void play_stop_all(struct play *play);                           /* verbs_beside.c */
+void play_tell_beside(const struct play *play, struct buf *ret); /* what they wrote, for people */
+/* Two files or trees: names, kinds, modes, links and bytes. What differs is told, a line each. */
+void play_tree_differences(const char *one, const char *other, struct buf *ret);
+
 /* verbs, by file */
 play_verb verb_set, verb_env, verb_unset, verb_write, verb_append, verb_mkdir, verb_remove,
-    verb_copy, verb_replace, verb_file, verb_chmod; /* verbs_files.c */
+    verb_copy, verb_replace, verb_file, verb_chmod, verb_cd; /* verbs_files.c */
 play_verb verb_axis, verb_plain, verb_boxed, verb_size, verb_term, verb_quota, verb_build,
     verb_repeat, verb_section, verb_needs; /* verbs_setting.c */
 play_verb verb_exec, verb_stdin, verb_stdout, verb_stderr, verb_exits, verb_takes,
@@ -128,4 +143,5 @@ play_verb verb_run, verb_see, verb_not, verb_type, verb_send, verb_eof, verb_res
     verb_settled, verb_advance, verb_waits; /* verbs_run.c */
 play_verb verb_screen, verb_never, verb_ever, verb_cursor, verb_title, verb_mark,
     verb_snapshot;                                         /* verbs_screen.c */
+play_verb verb_start, verb_stop, verb_until;               /* verbs_beside.c */
 play_verb verb_tmux, verb_pane, verb_output, verb_clients; /* verbs_tmux.c */

@@ -45,7 +45,7 @@ int play_box(struct play *play, struct box_options *ret, struct err *err)
     if (!ret->seed)
         ret->seed = play->options->seed;
     ret->envp = (const char *const *)play->sandbox->env;
-    ret->directory = play->sandbox->work;
+    ret->directory = play->sandbox->here;
     ret->fs.writable = with_root(play, ret->fs.writable);
     if (!ret->fs.worktree)
         ret->fs.worktree = play->sandbox->work;
@@ -100,7 +100,7 @@ static const char *on_path(struct play *play, const char *program)
 
 const char *play_program(struct play *play, const char *program)
 {
-    CLEANUP(mem_free) char *inside = mem_format("%s/%s", play->sandbox->work, program);
+    CLEANUP(mem_free) char *inside = mem_format("%s/%s", play->sandbox->here, program);
     const char *directory;
 
     if (!strchr(program, '/'))

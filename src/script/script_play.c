@@ -148,6 +148,10 @@ static void tell_failure(struct play *play, struct script_result *ret)
         when_add(&all, play->now_ns);
         buf_addc(&all, '\n');
     }
+    CLEANUP(buf_done) struct buf beside = {0};
+    play_tell_beside(play, &beside);
+    CLEANUP(mem_free) char *beside_shown = masked(play->sandbox, buf_text(&beside));
+    add_indented(&all, beside_shown);
     if (play->sandbox->plan) {
         CLEANUP(shim_log_done) struct shim_log log = {0};
         const char *name;
@@ -254,6 +258,7 @@ static int play_once(const struct script_case *which, const struct script_option
         tell_failure(&play, ret);
     for (size_t i = 0; i < play.client_count; i++)
         vitro_term_close(play.clients[i]);
+    play_stop_all(&play);
     if (sandbox_close(take_ptr(&play.sandbox), &leaks, &err) < 0 && r == 0) {
         ret->status = SCRIPT_FAILED;
         ret->text = mem_format("%s\n", err.text);

@@ -97,19 +97,16 @@ static int run_boxed(struct play *play, const struct exec *exec, struct err *err
     return r;
 }
 
-/* Without a box: real time, with a ceiling. */
-static int run_plain(struct play *play, const struct exec *exec, struct err *err)
+int play_spawn(struct play *play, const char *const *argv, const int stdio[3], pid_t *ret)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    int status = 0;
-    pid_t pid;
 
     posix_spawn_file_actions_init(&actions);
     for (int i = 0; i < 3; i++)
-        posix_spawn_file_actions_adddup2(&actions, exec->stdio[i], i);
-    posix_spawn_file_actions_addchdir_np(&actions, play->sandbox->work);
+        posix_spawn_file_actions_adddup2(&actions, stdio[i], i);
+    posix_spawn_file_actions_addchdir_np(&actions, play->sandbox->here);
     posix_spawnattr_init(&attributes);
     sigemptyset(&none);
     sigfillset(&all);
@@ -118,10 +115,20 @@ static int run_plain(struct play *play, const struct exec *exec, struct err *err
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                               POSIX_SPAWN_SETPGROUP);
-    int r = posix_spawnp(&pid, exec->argv[0], &actions, &attributes, (char *const *)exec->argv,
-                         play->sandbox->env);
+    int r =
+        posix_spawnp(ret, argv[0], &actions, &attributes, (char *const *)argv, play->sandbox->env);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
+    return -r;
+}
+
+/* Without a box: real time, with a ceiling. */
+static int run_plain(struct play *play, const struct exec *exec, struct err *err)
+{
+    int status = 0;
+    pid_t pid;
+    int r = -play_spawn(play, exec->argv, exec->stdio, &pid);
+
     if (r == ENOENT || r == EACCES) {
         play->output.code = r == ENOENT ? 127 : 126;
         buf_addf(&play->output.error, "vitro: '%s': %s\n", exec->argv[0], strerror(r));
@@ -206,14 +213,29 @@ int verb_stdin(struct play *play, struct words *w)
     return words_bytes(w, "a text", &bytes, &length);
 }
 
+/* to FILE: keeps it, for a line behind or a program */
+static int keep_output(struct play *play, struct words *w, const struct buf *output)
+{
+    const char *path;
+    int r = words_text(w, "a path", &path);
+
+    return r < 0 || !play
+               ? r
+               : sandbox_write(play->sandbox, path, buf_text(output), output->length, w->err);
+}
+
 int verb_stdout(struct play *play, struct words *w)
 {
+    if (words_take(w, "to"))
+        return keep_output(play, w, play ? &play->output.out : NULL);
     return play_compare(play, w, "standard output", play ? buf_text(&play->output.out) : "",
                         play ? play->output.out.length : 0);
 }
 
 int verb_stderr(struct play *play, struct words *w)
 {
+    if (words_take(w, "to"))
+        return keep_output(play, w, play ? &play->output.error : NULL);
     return play_compare(play, w, "standard error", play ? buf_text(&play->output.error) : "",
                         play ? play->output.error.length : 0);
 }

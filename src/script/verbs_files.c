@@ -133,8 +133,7 @@ int verb_chmod(struct play *play, struct words *w)
                : err_set(w->err, -errno, "chmod '%s': %m", path);
 }
 
-/* What is copied may stand in the sandbox or beside the scenario. */
-static char *source_path(struct play *play, const char *path)
+char *play_source(struct play *play, const char *path)
 {
     CLEANUP(mem_free) char *inside = NULL;
     struct err ignored;
@@ -159,9 +158,9 @@ int verb_copy(struct play *play, struct words *w)
         return WORDS_CHOICE(w, "to");
     if ((r = words_text(w, "a path in the sandbox", &to)) < 0 || !play)
         return r;
-    CLEANUP(mem_free) char *source = source_path(play, from);
+    CLEANUP(mem_free) char *source = play_source(play, from);
     CLEANUP(mem_free) char *target = NULL;
-    if ((r = file_read(source, 256u << 20, &bytes, w->err)) < 0 ||
+    if ((r = file_read(source, PLAY_FILE_MAX, &bytes, w->err)) < 0 ||
         (r = sandbox_write(play->sandbox, to, buf_text(&bytes), bytes.length, w->err)) < 0 ||
         (r = sandbox_path(play->sandbox, to, &target, w->err)) < 0)
         return r;
@@ -186,7 +185,7 @@ int verb_replace(struct play *play, struct words *w)
     if ((r = words_bytes(w, "the text to put there", &new, &new_length)) < 0 || !play)
         return r;
     if ((r = sandbox_path(play->sandbox, path, &full, w->err)) < 0 ||
-        (r = file_read(full, 256u << 20, &bytes, w->err)) < 0)
+        (r = file_read(full, PLAY_FILE_MAX, &bytes, w->err)) < 0)
         return r;
     const char *p = buf_text(&bytes), *end = p + bytes.length, *found;
     while (old_length && (found = memmem(p, (size_t)(end - p), old, old_length))) {
@@ -236,6 +235,42 @@ static void add_neighbours(struct buf *ret, const struct play *play, const char 
              directory + strlen(play->sandbox->root));
 }
 
+int verb_cd(struct play *play, struct words *w)
+{
+    const char *path;
+    int r = words_text(w, "a directory", &path);
+
+    return r < 0 || !play ? r : sandbox_cd(play->sandbox, path, w->err);
+}
+
+/* file DIRECTORY same as DIRECTORY */
+static int tree_same(struct play *play, struct words *w, const char *name, const char *path)
+{
+    CLEANUP(buf_done) struct buf differences = {0};
+    const char *other;
+    int r;
+
+    w->at++; /* same */
+    if (!words_take(w, "as"))
+        return WORDS_CHOICE(w, "as");
+    if ((r = words_text(w, "a directory", &other)) < 0)
+        return r;
+    CLEANUP(mem_free) char *second = play_source(play, other);
+    if (!file_exists(second))
+        return err_set(w->err, -ENOENT, "there is no '%s'", other);
+    play_tree_differences(path, second, &differences);
+    return differences.length ? play_fail(play, "%s is not the same as %s\n%s", name, other,
+                                          buf_text(&differences))
+                              : 0;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int verb_file(struct play *play, struct words *w)
 {
     CLEANUP(mem_free) char *path = NULL;
@@ -260,7 +295,10 @@ int verb_file(struct play *play, struct words *w)
         add_neighbours(&about, play, path);
         return play_fail(play, "file %s does not exist\n%s", name, buf_text(&about));
     }
-    if (play && (r = file_read(path, 256u << 20, &bytes, w->err)) < 0)
+    if (play && is_directory(path) && words_next(w) &&
+        text_equal(vt_keyword(words_next(w)), "same"))
+        return tree_same(play, w, name, path);
+    if (play && (r = file_read(path, PLAY_FILE_MAX, &bytes, w->err)) < 0)
         return r;
     CLEANUP(mem_free) char *subject = mem_format("file %s", name);
     r = play_compare(play, w, subject, buf_text(&bytes), bytes.length);

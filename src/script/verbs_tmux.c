@@ -27,6 +27,7 @@ int verb_tmux(struct play *play, struct words *w)
 
     if (r < 0 || !play)
         return r;
+    play->current = NULL;
     buf_clear(&play->output.out);
     buf_clear(&play->output.error);
     if ((r = sandbox_tmux(play->sandbox, argv, &play->output.out, w->err)) < 0)
@@ -39,7 +40,8 @@ int verb_tmux(struct play *play, struct words *w)
 
 int verb_output(struct play *play, struct words *w)
 {
-    return play_compare(play, w, "the output of tmux", play ? buf_text(&play->output.out) : "",
+    return play_compare(play, w, play && play->current ? "its output" : "the output of tmux",
+                        play ? buf_text(&play->output.out) : "",
                         play ? play->output.out.length : 0);
 }
 
@@ -186,7 +188,7 @@ int verb_clients(struct play *play, struct words *w)
         options.box.argv = (const char *const[]){
             "tmux", "-S", sandbox_tmux_socket(play->sandbox), "attach-session", "-t", target, NULL};
         options.box.envp = (const char *const *)play->sandbox->env;
-        options.box.directory = play->sandbox->work;
+        options.box.directory = play->sandbox->here;
         vitro_term *client = vitro_term_open(&options, (struct vitro_box_error *)w->err);
         if (!client)
             return w->err->code;
