@@ -46,7 +46,7 @@ static const char *place_name(unsigned where)
            : where & AT_EXEC     ? "below 'exec'"
            : where & AT_SHIM     ? "below 'shim'"
            : where & AT_SABOTAGE ? "below 'sabotage'"
-           : where & AT_BESIDE   ? "below 'start' and 'stop'"
+           : where & AT_BESIDE   ? "below 'start', 'stop' and 'wait'"
                                  : "below 'tmux'";
 }
 

@@ -47,6 +47,7 @@ struct play {
     vitro_term *session; /* of the run whose lines are playing */
     bool session_ended;  /* its exit was looked at */
     struct play_output output;
+    char *skip;         /* owned; why the rest is not played; NULL: it is */
     struct buf failure; /* everything about it */
     const struct vt_line *failed_at;
     bool sabotaging;         /* what is set now stays */
@@ -125,6 +126,8 @@ const char *play_program(struct play *play, const char *program);
 /* Starts a program without a box, with the sandbox's environment and directory, in a process group
  * of its own. */
 int play_spawn(struct play *play, const char *const *argv, const int stdio[3], pid_t *ret);
+/* As a shell tells its end; -ETIMEDOUT when it was killed after `timeout`, or a minute. */
+int play_await(const struct play *play, pid_t pid);
 void play_stop_all(struct play *play);                           /* verbs_beside.c */
 void play_tell_beside(const struct play *play, struct buf *ret); /* what they wrote, for people */
 /* Two files or trees: names, kinds, modes, links and bytes. What differs is told, a line each. */
@@ -134,7 +137,7 @@ void play_tree_differences(const char *one, const char *other, struct buf *ret);
 play_verb verb_set, verb_env, verb_unset, verb_write, verb_append, verb_mkdir, verb_remove,
     verb_copy, verb_replace, verb_file, verb_chmod, verb_cd; /* verbs_files.c */
 play_verb verb_axis, verb_plain, verb_boxed, verb_size, verb_term, verb_quota, verb_build,
-    verb_repeat, verb_section, verb_needs; /* verbs_setting.c */
+    verb_repeat, verb_section, verb_needs, verb_skip; /* verbs_setting.c */
 play_verb verb_exec, verb_stdin, verb_stdout, verb_stderr, verb_exits, verb_takes,
     verb_capture; /* verbs_exec.c */
 play_verb verb_shim, verb_reply, verb_expect, verb_else, verb_spy, verb_success, verb_failure,
@@ -143,5 +146,5 @@ play_verb verb_run, verb_see, verb_not, verb_type, verb_send, verb_eof, verb_res
     verb_settled, verb_advance, verb_waits; /* verbs_run.c */
 play_verb verb_screen, verb_never, verb_ever, verb_cursor, verb_title, verb_mark,
     verb_snapshot;                                         /* verbs_screen.c */
-play_verb verb_start, verb_stop, verb_until;               /* verbs_beside.c */
+play_verb verb_start, verb_stop, verb_wait, verb_until;    /* verbs_beside.c */
 play_verb verb_tmux, verb_pane, verb_output, verb_clients; /* verbs_tmux.c */

@@ -178,8 +178,10 @@ static int read_about(const struct vt_line *line, struct script_case *which, str
     if (strcmp(verb, "quarantine") == 0)
         return read_quarantine(line, which, err);
     if (strcmp(verb, "skip") == 0) {
-        which->skip = fixed_word(line, 1);
-        return which->skip && line->count == 2 ? 0 : wrong(line, 1, err, "expected a reason");
+        const char *reason = fixed_word(line, 1);
+        if (line->count == 2) /* otherwise the play decides */
+            which->skip = reason;
+        return reason ? 0 : wrong(line, 1, err, "expected a reason");
     }
     if (strcmp(verb, "retries") == 0) {
         const char *text = fixed_word(line, 1);

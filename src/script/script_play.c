@@ -250,12 +250,16 @@ static int play_once(const struct script_case *which, const struct script_option
     play.sandbox->owns_children = takes_up != 0;
     set_variables(&play);
     r = play_all(&play, sabotage, &err);
-    if (r < 0 && !play.failure.length)
+    if (r < 0 && !play.failure.length && !play.skip)
         (void)play_fail_err(&play, &err);
     ret->virtual_ns = play.virtual_ns;
     ret->outside |= r < 0 || !play.sandbox->only_boxes || play.sandbox->tmux_asked;
-    if (r < 0)
+    if (play.skip) {
+        ret->status = SCRIPT_SKIPPED;
+        ret->reason = take_ptr(&play.skip);
+    } else if (r < 0) {
         tell_failure(&play, ret);
+    }
     for (size_t i = 0; i < play.client_count; i++)
         vitro_term_close(play.clients[i]);
     play_stop_all(&play);
@@ -319,7 +323,7 @@ static void play_retried(const struct script_case *which, const struct script_op
         script_result_done(ret);
         *ret = (struct script_result){.tries = try, .outside = ret->outside};
         (void)play_once(which, options, NULL, ret);
-        if (ret->status == SCRIPT_PASSED) {
+        if (ret->status != SCRIPT_FAILED) {
             ret->flaky = failed_before;
             if (failed_before)
                 ret->text = take_ptr(&first_text);

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { UNTIL_SECONDS = 15, STOP_SECONDS = 5 };
+enum { UNTIL_SECONDS = 15, STOP_SECONDS = 5, END_SECONDS = 60 };
 
 struct play_beside {
     struct play_beside *next;
@@ -128,14 +128,21 @@ int verb_until(struct play *play, struct words *w)
     }
 }
 
+static bool has_ended(const struct play_beside *one, int seconds)
+{
+    struct pollfd wait = {.fd = one->pidfd, .events = POLLIN};
+
+    return poll(&wait, 1, seconds * 1000) > 0;
+}
+
 /* Its whole group; how it ended, as a shell would say. */
 static int stop(struct play_beside *one)
 {
-    struct pollfd wait = {.fd = one->pidfd, .events = POLLIN};
     int status = 0;
 
-    (void)kill(-one->pid, SIGTERM);
-    if (poll(&wait, 1, STOP_SECONDS * 1000) <= 0)
+    if (!has_ended(one, 0))
+        (void)kill(-one->pid, SIGTERM);
+    if (!has_ended(one, STOP_SECONDS))
         (void)kill(one->pid, SIGKILL);
     while (waitpid(one->pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -144,8 +151,8 @@ static int stop(struct play_beside *one)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* stop NAME */
-int verb_stop(struct play *play, struct words *w)
+/* stop NAME, wait NAME */
+static int end(struct play *play, struct words *w, bool by_itself)
 {
     const char *name;
     int r = words_text(w, "the name of a program that was started", &name);
@@ -155,11 +162,23 @@ int verb_stop(struct play *play, struct words *w)
     play->current = find(play, name);
     if (!play->current)
         return play_fail(play, "no program named '%s' runs beside the scenario", name);
+    if (by_itself && !has_ended(play->current, END_SECONDS))
+        return play_fail(play, "%s still runs after %d s of real time", name, END_SECONDS);
     play->output.code = stop(play->current);
     buf_clear(&play->output.error);
     if ((r = read_output(play->current, &play->output.out)) < 0)
         return err_set(w->err, r, "read what '%s' wrote: %s", name, strerror(-r));
     return play_lines(play, w->line->lines, w->line->line_count, AT_BESIDE);
+}
+
+int verb_stop(struct play *play, struct words *w)
+{
+    return end(play, w, false);
+}
+
+int verb_wait(struct play *play, struct words *w)
+{
+    return end(play, w, true);
 }
 
 void play_tell_beside(const struct play *play, struct buf *ret)

@@ -10,6 +10,7 @@
 #include "match/regex.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OUTPUT_MAX = 256 << 20 };
+enum { OUTPUT_MAX = 256 << 20, PLAIN_SECONDS = 60 };
 
 struct exec {
     const char *const *argv;
@@ -122,10 +123,35 @@ int play_spawn(struct play *play, const char *const *argv, const int stdio[3], p
     return -r;
 }
 
+/* `timeout`, which boxes know by themselves. */
+static uint64_t ceiling_ns(const struct play *play)
+{
+    uint64_t ns = 0;
+
+    for (size_t i = 0; i < play->axis_count; i++)
+        if (strcmp(play->axes[i].name, "timeout") == 0)
+            (void)when_parse_duration(play->axes[i].value, &ns, NULL);
+    return ns ? ns : PLAIN_SECONDS * NS_PER_SEC;
+}
+
+int play_await(const struct play *play, pid_t pid)
+{
+    CLEANUP(fd_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    uint64_t ms = ceiling_ns(play) / NS_PER_MS;
+    bool ended = poll(&wait, 1, ms < INT_MAX ? (int)ms : INT_MAX) > 0;
+    int status = 0;
+
+    if (!ended)
+        (void)kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return !ended ? -ETIMEDOUT : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /* Without a box: real time, with a ceiling. */
 static int run_plain(struct play *play, const struct exec *exec, struct err *err)
 {
-    int status = 0;
     pid_t pid;
     int r = -play_spawn(play, exec->argv, exec->stdio, &pid);
 
@@ -136,18 +162,14 @@ static int run_plain(struct play *play, const struct exec *exec, struct err *err
     }
     if (r)
         return err_set(err, -r, "start '%s': %s", exec->argv[0], strerror(r));
-    CLEANUP(fd_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    bool ended = poll(&wait, 1, 60 * 1000) > 0;
-    if (!ended)
-        (void)kill(-pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!ended)
-        buf_adds(&play->output.error, "vitro: killed after 60 s of real time\n");
-    play->output.code = !ended              ? 124
-                        : WIFEXITED(status) ? WEXITSTATUS(status)
-                                            : 128 + WTERMSIG(status);
+    play->output.code = play_await(play, pid);
+    if (play->output.code < 0) {
+        buf_adds(&play->output.error, "vitro: killed after ");
+        when_add_duration(&play->output.error, ceiling_ns(play));
+        buf_adds(&play->output.error, " of real time\n");
+        buf_adds(&play->output.error, "hint: 'timeout DURATION' gives it longer\n");
+        play->output.code = 124;
+    }
     return 0;
 }
 
@@ -288,7 +310,7 @@ int verb_takes(struct play *play, struct words *w)
     return play_fail(play, "took %s", buf_text(&text));
 }
 
-/* capture NAME /expression with a (group)/ */
+/* capture NAME /expression with a (group)/ [from stderr] */
 int verb_capture(struct play *play, struct words *w)
 {
     const char *name;
@@ -303,12 +325,15 @@ int verb_capture(struct play *play, struct words *w)
         w->at = at.at;
         return words_wrong(w, "expected an expression, as /id: (.*)/");
     }
-    if (!play)
-        return 0;
+    int which = words_take(w, "from") ? WORDS_CHOICE(w, "stdout", "stderr") : 0;
+    if (which < 0 || !play)
+        return which < 0 ? which : 0;
     CLEANUP(buf_done) struct buf found = {0};
-    const struct buf *from = &play->output.out;
+    bool error = which == 1;
+    const struct buf *from = error ? &play->output.error : &play->output.out;
     if (!play_capture(pattern.text, buf_text(from), from->length, &found))
-        return play_fail(play, "standard output does not match /%s/", pattern.text);
+        return play_fail(play, "standard %s does not match /%s/", error ? "error" : "output",
+                         pattern.text);
     play_set(play, name, buf_text(&found), false);
     return 0;
 }

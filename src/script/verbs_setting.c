@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Verbs that say how the programs to come are run, and verbs about the scenario itself. */
 #include "script/play.h"
+#include "sandbox/shim.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/when.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -193,4 +195,29 @@ int verb_needs(struct play *play, struct words *w)
         r = words_text(w, "a program, or 'box'", &program);
     while (r == 0 && words_next(w));
     return r;
+}
+
+/* skip "REASON" unless COMMAND...; without a command script_file.c has skipped it. */
+int verb_skip(struct play *play, struct words *w)
+{
+    const char *reason, *const *argv;
+    int r = words_text(w, "a reason", &reason);
+
+    if (r < 0 || !words_next(w))
+        return r;
+    if (!words_take(w, "unless"))
+        return WORDS_CHOICE(w, "unless");
+    if ((r = words_command(w, &argv)) < 0 || !play)
+        return r;
+    ((const char **)argv)[0] = play_program(play, argv[0]);
+    play->sandbox->only_boxes = false;
+    CLEANUP(fd_close) int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    pid_t pid;
+    r = shim_flush(play->sandbox, w->err);
+    if (r == 0)
+        r = play_spawn(play, argv, (const int[]){nothing, nothing, nothing}, &pid);
+    if (r == 0 && play_await(play, pid) == 0)
+        return 0;
+    play->skip = mem_dup(reason);
+    return -ECANCELED;
 }

@@ -56,6 +56,21 @@ TEST(words_are_bare_quoted_literal_or_joined)
     CHECK_TRUE(words[6].parts[1].variable && words[6].quoted);
 }
 
+TEST(cells_of_a_row_are_texts_quoted_texts_or_literals)
+{
+    CLEANUP(vt_free) struct vt_text *text =
+        read_ok("examples\n  | a b | \"c | d\" | '{\"e\" | $f}' | 'g' h | 'i'j' |\n");
+    const struct vt_token *words = text->lines[0].lines[0].words;
+
+    CHECK_INT(text->lines[0].lines[0].count, 5);
+    CHECK_TEXT(words[0].parts[0].text, "a b");
+    CHECK_TEXT(words[1].parts[0].text, "c | d");
+    CHECK_TEXT(words[2].parts[0].text, "{\"e\" | $f}");
+    CHECK_TEXT(words[3].parts[0].text, "'g' h");
+    CHECK_TEXT(words[4].parts[0].text, "'i'j'");
+    CHECK_TEXT(words[2].source, "'{\"e\" | $f}'");
+}
+
 TEST(expressions_keys_and_lists_are_told_apart_from_paths)
 {
     CLEANUP(vt_free) struct vt_text *text =

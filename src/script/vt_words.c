@@ -323,6 +323,18 @@ static struct vt_token *add_word(struct vt_reader *r, struct vt_line *line)
     return &line->words[line->count++];
 }
 
+/* The quote that ends a literal cell: a bar comes behind it. NULL: the cell is as it stands. */
+static const char *literal_end(const struct vt_reader *r)
+{
+    const char *close =
+        *r->at == '\'' ? memchr(r->at + 1, '\'', (size_t)(r->end - r->at - 1)) : NULL;
+    const char *next = close ? close + 1 : r->end;
+
+    while (next < r->end && (*next == ' ' || *next == '\t'))
+        next++;
+    return next < r->end && *next == '|' ? close : NULL;
+}
+
 /* | cell | cell | */
 static int read_row(struct vt_reader *r, struct vt_line *line)
 {
@@ -332,7 +344,8 @@ static int read_row(struct vt_reader *r, struct vt_line *line)
         skip_spaces(r);
         if (r->at == r->end)
             break;
-        const char *bar = r->at;
+        const char *literal = literal_end(r);
+        const char *bar = literal ? literal : r->at;
         bool in_quotes = false;
         for (; bar < r->end && (in_quotes || *bar != '|'); bar++) {
             if (*bar == '\\' && in_quotes && bar + 1 < r->end)
@@ -348,7 +361,9 @@ static int read_row(struct vt_reader *r, struct vt_line *line)
         struct vt_token *token = add_word(r, line);
         *token = (struct vt_token){.line = r->line, .column = column_of(r, r->at)};
         token->source = arena_dup(&r->text->arena, r->at, (size_t)(stop - r->at));
-        if (r->at < stop && *r->at == '"') {
+        if (literal) {
+            set_inside(r, token, r->at + 1, literal);
+        } else if (r->at < stop && *r->at == '"') {
             int e = read_quoted(r, token);
             if (e < 0)
                 return e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cron: texts, times, clock changes, runs on a paused clock. tests/e2e/cron.sh holds times against
+/* Cron: texts, times, clock changes, runs on a paused clock. tests/vt/cron.vt holds times against
  * other implementations. */
 #include "vitro/cron.h"
 #include "base/when.h"

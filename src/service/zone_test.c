@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Time zones: files, rules, hours that come twice and hours that are left out. Every zone of the
- * machine is held against another reader in tests/e2e/cron.sh. */
+ * machine is held against another reader in tests/vt/cron.vt. */
 #include "vitro/zone.h"
 #include "base/when.h"
 #include "lib/check.h"

@@ -1,4 +1,5 @@
 # ARCHITECTURE.md says which part may include which; the includes are held against it.
+# In shell: it reads the source tree and starts no program.
 . "$(dirname "$0")/../lib/tap.sh"
 
 allowed() { # allowed PART: the parts it may include, from the table

@@ -1,5 +1,6 @@
 # Every C guest, dynamic, static and with musl, does in a box what its EXPECT says, the same way in
 # every run and under load.
+# In shell: its tests are the files of tests/guests, and the load beside them is its own.
 . "$TOP/tests/lib/tap.sh"
 
 expected() { sed -n '/^EXPECT$/,/^\*\/$/p' "$TOP/tests/guests/$1.c" | sed '1d;$d'; }

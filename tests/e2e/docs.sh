@@ -1,4 +1,5 @@
 # The documents are true: pages exist, examples run, tables agree with the format.
+# In shell: it reads documents and runs the commands they show.
 . "$(dirname "$0")/../lib/tap.sh"
 
 verbs() { "$VITRO" --help | sed -n "s/^  \([a-z][a-z-]*\).*/\1/p" | sort -u; }

@@ -1,4 +1,5 @@
 # Fixtures for test frameworks: the examples of examples/frameworks, built with the real ones.
+# In shell: it builds, and what there is to build depends on the frameworks of the machine.
 . "$(dirname "$0")/../lib/tap.sh"
 libs=$(sed -n 's/^Libs.private: //p' "$TOP/tools/vitro.pc.in")
 

@@ -1,4 +1,5 @@
 # Keeping what a run did: vitro apply gives the tree the program would have left.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 need git

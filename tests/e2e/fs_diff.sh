@@ -1,4 +1,5 @@
 # The printed patch, read by git and patch(1): it must give the tree the guest left.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 need git

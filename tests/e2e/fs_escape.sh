@@ -1,4 +1,5 @@
 # Ways out of the box. Whatever a guest does, the worktree and what lies around it stay as they are.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 ESCAPE=$TOP/$O/tools/fs-escape

@@ -1,4 +1,5 @@
 # What file systems do beyond reading and writing works in the view, and is in the diff where it shows.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 ACTS=$FS_TOOLS/fs-acts

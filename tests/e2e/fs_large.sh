@@ -1,5 +1,6 @@
 # A tree of a hundred thousand files: what a run costs goes by what it touched.
 # In memory: on some disks making that many files takes minutes by itself.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && export TMPDIR=/dev/shm
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"

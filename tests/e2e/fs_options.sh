@@ -1,4 +1,5 @@
 # The switches of the view: real, read-only, passed through, hidden, on disk, laid over.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 

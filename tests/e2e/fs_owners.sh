@@ -1,4 +1,5 @@
 # Changes of owners: named beside the patch, and applied where that is permitted.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 need git

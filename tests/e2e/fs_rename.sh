@@ -1,5 +1,6 @@
 # Renaming directories that the worktree had before: the kernel's way with redirects as root, ours
 # in a user namespace. Both must look like a plain rename.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 MV=$FS_TOOLS/fs-mv

@@ -1,4 +1,5 @@
 # Without root a box has one user and one group: files of others that a user may write natively are explained.
+# In shell: bodies run twice, as root and as a user, on trees and in namespaces that tests/lib/fs.sh makes.
 . "$TOP/tests/lib/tap.sh"
 . "$TOP/tests/lib/fs.sh"
 
