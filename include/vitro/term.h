@@ -226,6 +226,8 @@ enum {
     VITRO_TERM_STRIKE = 32,
     VITRO_TERM_DOUBLE_UNDERLINE = 64,
     VITRO_TERM_CURLY_UNDERLINE = 128,
+    VITRO_TERM_FAINT = 256,
+    VITRO_TERM_HIDDEN = 512, /* nobody sees its text: such cells are empty */
 };
 
 struct vitro_term_colour {

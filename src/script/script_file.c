@@ -3,10 +3,9 @@
  * scenarios are cut into cases, one for each row of their examples. */
 #include "script/script.h"
 #include "script/play.h"
+#include "script/script_about.h"
 #include "base/fd.h"
 #include "base/text.h"
-#include "base/when.h"
-#include "base/tool.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fts.h>
@@ -22,36 +21,6 @@ struct loader {
     struct script_set *set;
     struct err *err;
 };
-
-static int wrong(const struct vt_line *line, size_t word, struct err *err, const char *format, ...)
-    PRINTF_LIKE(4, 5);
-static int wrong(const struct vt_line *line, size_t word, struct err *err, const char *format, ...)
-{
-    unsigned column = word < line->count ? line->words[word].column : line->indent + 1;
-    va_list args;
-
-    va_start(args, format);
-    err_setv(err, -EINVAL, format, args);
-    va_end(args);
-    return err_wrap(err, "%s:%u:%u", line->path, line->line, column);
-}
-
-static const char *verb_of(const struct vt_line *line)
-{
-    const char *word = line->count && !line->row ? vt_keyword(&line->words[0]) : NULL;
-
-    return word ? word : "";
-}
-
-/* A word that is known when the file is read: no variables. */
-static const char *fixed_word(const struct vt_line *line, size_t index)
-{
-    const struct vt_token *token = index < line->count ? &line->words[index] : NULL;
-
-    return token && token->kind == VT_WORD && token->part_count == 1 && !token->parts[0].variable
-               ? token->parts[0].text
-               : NULL;
-}
 
 static int read_text(struct loader *loader, const char *path, struct vt_text **ret)
 {
@@ -92,9 +61,9 @@ static int add_lines(struct loader *loader, const struct vt_text *text, struct l
         const struct vt_line *line = &text->lines[i];
         int r = 0;
 
-        if (depth && strcmp(verb_of(line), "scenario") == 0)
+        if (depth && strcmp(about_verb(line), "scenario") == 0)
             return 0;
-        if (strcmp(verb_of(line), "include") == 0)
+        if (strcmp(about_verb(line), "include") == 0)
             r = add_included(loader, line, list, depth + 1);
         else
             list_add(list, line);
@@ -107,16 +76,16 @@ static int add_lines(struct loader *loader, const struct vt_text *text, struct l
 static int add_included(struct loader *loader, const struct vt_line *line, struct line_list *list,
                         unsigned depth)
 {
-    const char *name = fixed_word(line, 1);
+    const char *name = about_word(line, 1);
     const char *slash = strrchr(line->path, '/');
     struct vt_text *text;
 
     if (!name || line->count != 2)
-        return wrong(line, 1, loader->err, "expected the name of a file");
+        return about_wrong(line, 1, loader->err, "expected the name of a file");
     if (depth > INCLUDE_DEPTH_MAX)
-        return wrong(line, 1, loader->err,
-                     "more than %d includes in each other; does '%s' include itself?",
-                     INCLUDE_DEPTH_MAX, name);
+        return about_wrong(line, 1, loader->err,
+                           "more than %d includes in each other; does '%s' include itself?",
+                           INCLUDE_DEPTH_MAX, name);
     CLEANUP(mem_free) char *path =
         *name == '/' || !slash ? mem_dup(name)
                                : mem_format("%.*s/%s", (int)(slash - line->path), line->path, name);
@@ -124,113 +93,6 @@ static int add_included(struct loader *loader, const struct vt_line *line, struc
     if (r < 0)
         return r == -EINVAL ? r : err_wrap(loader->err, "%s:%u", line->path, line->line);
     return add_lines(loader, text, list, depth);
-}
-
-/* ---- words about the scenario itself --------------------------------------------------------- */
-
-static int read_tags(const struct vt_line *line, struct script_case *which, struct err *err)
-{
-    size_t count = 0;
-
-    while (which->tags && which->tags[count])
-        count++;
-    if (line->count < 2)
-        return wrong(line, 1, err, "expected words behind 'tags'");
-    for (size_t i = 1; i < line->count; i++) {
-        const char *tag = fixed_word(line, i);
-        if (!tag || *tag == '-')
-            return wrong(line, i, err, "%s is not a tag", line->words[i].source);
-        which->tags = mem_grow(which->tags, (count + 2) * sizeof *which->tags);
-        which->tags[count++] = mem_dup(tag);
-        which->tags[count] = NULL;
-    }
-    return 0;
-}
-
-static int read_quarantine(const struct vt_line *line, struct script_case *which, struct err *err)
-{
-    const char *until = fixed_word(line, 1), *date = fixed_word(line, 2);
-    const char *reason = fixed_word(line, 3);
-    struct err bad = {0};
-
-    if (line->count != 4 || !text_equal(until, "until") || !date || !reason)
-        return wrong(line, 1, err, "expected: quarantine until 2026-12-31 \"REASON\"");
-    if (when_parse(date, &which->quarantine_until_ns, &bad) < 0)
-        return wrong(line, 2, err, "%s is not a date, as 2026-12-31", line->words[2].source);
-    which->quarantine = reason;
-    return 0;
-}
-
-static bool has_program(const char *name)
-{
-    CLEANUP(mem_free) char *file = tool_find(name, NULL, NULL);
-
-    return file != NULL;
-}
-
-static int read_about(const struct vt_line *line, struct script_case *which, struct err *err)
-{
-    const char *verb = verb_of(line);
-    uint64_t number;
-
-    if (strcmp(verb, "tags") == 0)
-        return read_tags(line, which, err);
-    if (strcmp(verb, "quarantine") == 0)
-        return read_quarantine(line, which, err);
-    if (strcmp(verb, "skip") == 0) {
-        const char *reason = fixed_word(line, 1);
-        if (line->count == 2) /* otherwise the play decides */
-            which->skip = reason;
-        return reason ? 0 : wrong(line, 1, err, "expected a reason");
-    }
-    if (strcmp(verb, "retries") == 0) {
-        const char *text = fixed_word(line, 1);
-        if (!text || line->count != 2 || !text_to_u64(text, &number) || number > 100)
-            return wrong(line, 1, err, "expected a number up to 100");
-        which->retries = (int)number;
-    }
-    for (size_t i = 1; strcmp(verb, "needs") == 0 && i < line->count && !which->missing; i++) {
-        const char *program = fixed_word(line, i);
-        if (program && !has_program(program))
-            which->missing = program;
-    }
-    if (strcmp(verb, "sabotage") == 0 && (!fixed_word(line, 1) || line->count != 2))
-        return wrong(line, 1, err, "expected a name for the sabotage");
-    if (strcmp(verb, "sabotage") == 0 && !line->line_count)
-        return wrong(line, 0, err, "a sabotage has lines below it that change something");
-    if (strcmp(verb, "examples") == 0) {
-        if (which->examples)
-            return wrong(line, 0, err, "a scenario has one table of examples");
-        if (line->count > 1)
-            return wrong(line, 1, err, "expected the end of the line");
-        which->examples = line;
-    }
-    return 0;
-}
-
-static int check_examples(const struct vt_line *line, struct err *err)
-{
-    size_t columns = line->line_count ? line->lines[0].count : 0;
-
-    if (line->line_count < 2)
-        return wrong(line, 0, err, "examples need a row of names and at least one of values");
-    for (size_t i = 0; i < line->line_count; i++) {
-        const struct vt_line *row = &line->lines[i];
-        if (!row->row)
-            return wrong(row, 0, err, "expected a row, as | a | b |");
-        if (row->count != columns)
-            return wrong(row, 0, err, "a row of %zu cells, the first has %zu", row->count, columns);
-    }
-    for (size_t i = 0; i < columns; i++) {
-        const char *name = line->lines[0].words[i].source;
-        bool ok = isalpha((unsigned char)*name) || *name == '_';
-        for (const char *p = name; ok && *p; p++)
-            ok = isalnum((unsigned char)*p) || *p == '_';
-        if (!ok)
-            return wrong(&line->lines[0], i, err, "'%s' is not a name: letters, digits and _",
-                         name);
-    }
-    return 0;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */
@@ -289,11 +151,11 @@ static int make_cases(struct loader *loader, const struct script_case *base, con
 
     which.retries = -1;
     for (size_t i = 0; r == 0 && i < which.prelude_count; i++)
-        r = read_about(&which.prelude[i], &which, loader->err);
+        r = about_read(&which.prelude[i], &which, loader->err);
     for (size_t i = 0; r == 0 && i < which.line_count; i++)
-        r = read_about(&which.lines[i], &which, loader->err);
+        r = about_read(&which.lines[i], &which, loader->err);
     if (r == 0 && which.examples)
-        r = check_examples(which.examples, loader->err);
+        r = about_check_examples(which.examples, loader->err);
     for (size_t i = 1; r == 0 && which.examples && i < which.examples->line_count; i++)
         add_case(loader->set, &which, title, i);
     if (r == 0 && !which.examples)
@@ -305,7 +167,7 @@ static int make_cases(struct loader *loader, const struct script_case *base, con
 static int check_sabotages(struct loader *loader, const struct vt_line *lines, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(verb_of(&lines[i]), "sabotage") == 0) {
+        if (strcmp(about_verb(&lines[i]), "sabotage") == 0) {
             int r = play_check(lines[i].lines, lines[i].line_count, AT_SABOTAGE, loader->options,
                                loader->err);
             if (r < 0)
@@ -316,7 +178,7 @@ static int check_sabotages(struct loader *loader, const struct vt_line *lines, s
 
 static size_t next_scenario(const struct line_list *list, size_t from)
 {
-    while (from < list->count && strcmp(verb_of(&list->items[from]), "scenario") != 0)
+    while (from < list->count && strcmp(about_verb(&list->items[from]), "scenario") != 0)
         from++;
     return from;
 }
@@ -338,10 +200,10 @@ static int cut(struct loader *loader, const struct vt_text *text, const struct l
     which.prelude_count = first;
     for (size_t at = first, next; at < list->count; at = next) {
         const struct vt_line *head = &list->items[at];
-        const char *title = fixed_word(head, 1);
+        const char *title = about_word(head, 1);
         next = next_scenario(list, at + 1);
         if (!title || head->count != 2)
-            return wrong(head, 1, loader->err, "expected a name for the scenario, in quotes");
+            return about_wrong(head, 1, loader->err, "expected a name for the scenario, in quotes");
         which.line = head->line;
         which.lines = list->items + at + 1;
         which.line_count = next - at - 1;

@@ -101,6 +101,14 @@ static void repeat(struct feed *feed)
         pass_text(feed, feed->last, feed->last_length, false);
 }
 
+/* Attributes, in numbers that libvterm knows. */
+static void pass_attributes(struct feed *feed, const char *numbers, size_t length)
+{
+    char out[FEED_SEQUENCE_MAX + PEN_ROOM];
+
+    pass(feed, out, pen_sgr(&feed->pen, numbers, length, out));
+}
+
 /* ESC [ SEQUENCE FINAL, within what libvterm can take. */
 static void pass_control(struct feed *feed, char final)
 {
@@ -128,8 +136,20 @@ static void pass_control(struct feed *feed, char final)
             repeat(feed);
         return;
     }
+    if (final == 'm' && strspn(feed->sequence, "0123456789;:") == feed->length) {
+        out[used] = '\0';
+        pass_attributes(feed, out + 2, used - 2);
+        return;
+    }
+    pen_control(&feed->pen, feed->sequence, final);
+    if (!feed->length && (final == 's' || final == 'u')) { /* which libvterm knows as ESC 7 and 8 */
+        pass(feed, final == 's' ? "\0337" : "\0338", 2);
+        return;
+    }
     out[used++] = final;
     pass(feed, out, used);
+    if (final == 'p' && strcmp(feed->sequence, "!") == 0)
+        pass(feed, "\033[m", 3); /* a soft reset is one of the pen, too */
 }
 
 /* One byte behind ESC [. */
@@ -171,6 +191,7 @@ static void take_escaped(struct feed *feed, char byte)
         return;
     }
     feed->state = FEED_GROUND;
+    pen_escape(&feed->pen, byte);
     pass(feed, both, 2);
 }
 

@@ -9,6 +9,7 @@
  * Everything else passes as it is. */
 #pragma once
 #include "base/buf.h"
+#include "term/pen.h"
 #include <stddef.h>
 
 enum { FEED_SEQUENCE_MAX = 256, FEED_STRING_MAX = 4096 };
@@ -29,6 +30,7 @@ struct feed {
     struct buf clean; /* scratch */
     char last[4];     /* the last character shown, or the beginning of one */
     size_t last_length;
+    struct pen pen; /* what libvterm does not know of it */
 };
 
 void feed_done(struct feed *feed);

@@ -51,6 +51,14 @@ static uint32_t clean_char(uint32_t c)
     return c > 0x10ffff || (c >= 0xd800 && c < 0xe000) || (c && c < 0x20) || c == 0x7f ? 0xfffd : c;
 }
 
+/* What is seen of a cell; nothing of one that is hidden. */
+static void add_seen(struct buf *text, const VTermScreenCell *cell)
+{
+    for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell->chars[i]; i++)
+        if (!(cell->attrs.font & PEN_HIDDEN))
+            add_char(text, clean_char(cell->chars[i]));
+}
+
 static bool is_right_half(const VTermScreenCell *cell)
 {
     return cell->chars[0] == (uint32_t)-1;
@@ -117,10 +125,10 @@ static void add_cells(struct buf *text, const VTermScreenCell *cells, int cols)
     for (int col = 0; col < cols; col++) {
         if (is_right_half(&cells[col]))
             continue;
-        if (!cells[col].chars[0])
+        size_t before = text->length;
+        add_seen(text, &cells[col]);
+        for (int i = 0; text->length == before + (size_t)i && i < cells[col].width; i++)
             buf_addc(text, ' ');
-        for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cells[col].chars[i]; i++)
-            add_char(text, clean_char(cells[col].chars[i]));
     }
     while (text->length && text->data[text->length - 1] == ' ')
         buf_cut(text, text->length - 1);
@@ -206,10 +214,14 @@ static void on_string(void *user, char kind, const char *text, size_t length)
                memcmp(text + 2, ";?", 2) == 0) {
         answer_colour(screen, text[1]);
     } else if (kind == 'P' && length <= 4 && is_known_request(text, length)) {
+        CLEANUP(buf_done) struct buf said = {0};
         char whole[16] = "\033P"; /* how the terminal is set up: DECRQSS */
         memcpy(whole + 2, text, length);
         memcpy(whole + 2 + length, "\033\\", 2);
+        screen->divert = &said;
         (void)vterm_input_write(screen->vterm, whole, length + 4);
+        screen->divert = NULL;
+        pen_add_told(&screen->answers, buf_text(&said));
     }
 }
 
@@ -368,7 +380,9 @@ static unsigned attributes_of(const VTermScreenCell *cell)
     const VTermScreenCellAttrs *a = &cell->attrs;
     unsigned result = (a->bold ? VITRO_TERM_BOLD : 0) | (a->italic ? VITRO_TERM_ITALIC : 0) |
                       (a->blink ? VITRO_TERM_BLINK : 0) | (a->reverse ? VITRO_TERM_REVERSE : 0) |
-                      (a->strike ? VITRO_TERM_STRIKE : 0);
+                      (a->strike ? VITRO_TERM_STRIKE : 0) |
+                      (a->font & PEN_FAINT ? VITRO_TERM_FAINT : 0) |
+                      (a->font & PEN_HIDDEN ? VITRO_TERM_HIDDEN : 0);
 
     if (a->underline)
         result |= VITRO_TERM_UNDERLINE;
@@ -396,8 +410,7 @@ int screen_cell(const struct screen *screen, unsigned row, unsigned col,
         ret->width = 0;
         return 0;
     }
-    for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i]; i++)
-        add_char(&text, clean_char(cell.chars[i]));
+    add_seen(&text, &cell);
     memcpy(ret->text, buf_text(&text), text.length < sizeof ret->text ? text.length : 0);
     buf_done(&text);
     return 0;
@@ -412,10 +425,9 @@ void screen_row_text(const struct screen *screen, unsigned row, struct buf *ret,
         (void)vterm_screen_get_cell(screen->vscreen, (VTermPos){(int)row - 1, (int)col - 1}, &cell);
         if (is_right_half(&cell))
             continue;
-        if (!cell.chars[0])
+        add_seen(ret, &cell);
+        for (int i = 0; ret->length == before + (size_t)i && i < cell.width; i++)
             buf_addc(ret, ' ');
-        for (int i = 0; i < VTERM_MAX_CHARS_PER_CELL && cell.chars[i]; i++)
-            add_char(ret, clean_char(cell.chars[i]));
         for (size_t i = before; columns && i < ret->length; i++) {
             unsigned short at = (unsigned short)col;
             buf_add(columns, &at, sizeof at);

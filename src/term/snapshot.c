@@ -32,6 +32,8 @@ void snapshot_add_style(struct buf *buf, const struct vitro_term_cell *cell)
         unsigned bit;
         const char *name;
     } names[] = {{VITRO_TERM_BOLD, "bold"},
+                 {VITRO_TERM_FAINT, "faint"},
+                 {VITRO_TERM_HIDDEN, "hidden"},
                  {VITRO_TERM_ITALIC, "italic"},
                  {VITRO_TERM_BLINK, "blink"},
                  {VITRO_TERM_REVERSE, "reverse"},
@@ -151,8 +153,9 @@ static void add_sgr(struct buf *buf, const struct vitro_term_cell *cell)
     static const struct {
         unsigned bit;
         int code;
-    } codes[] = {{VITRO_TERM_BOLD, 1},  {VITRO_TERM_ITALIC, 3},  {VITRO_TERM_UNDERLINE, 4},
-                 {VITRO_TERM_BLINK, 5}, {VITRO_TERM_REVERSE, 7}, {VITRO_TERM_STRIKE, 9}};
+    } codes[] = {{VITRO_TERM_BOLD, 1},      {VITRO_TERM_FAINT, 2}, {VITRO_TERM_ITALIC, 3},
+                 {VITRO_TERM_UNDERLINE, 4}, {VITRO_TERM_BLINK, 5}, {VITRO_TERM_REVERSE, 7},
+                 {VITRO_TERM_HIDDEN, 8},    {VITRO_TERM_STRIKE, 9}};
 
     buf_adds(buf, "\033[0");
     for (size_t i = 0; i < ARRAY_LENGTH(codes); i++)

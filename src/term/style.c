@@ -19,6 +19,8 @@ static const struct {
     {"strike", VITRO_TERM_STRIKE},
     {"double-underline", VITRO_TERM_DOUBLE_UNDERLINE},
     {"curly-underline", VITRO_TERM_CURLY_UNDERLINE},
+    {"faint", VITRO_TERM_FAINT},
+    {"hidden", VITRO_TERM_HIDDEN},
 };
 static const char *const colours[] = {
     "black",        "red",           "green",       "yellow",         "blue",
@@ -43,7 +45,8 @@ static int unknown(const char *word, struct err *err)
     const char *near = text_closest(plain, known, count);
     err_set(err, -EINVAL, "'%s' is no style", word);
     return near ? err_hint(err, "did you mean '%s'?", near)
-                : err_hint(err, "write bold, italic, underline, blink, reverse, strike, no-bold, "
+                : err_hint(err, "write bold, faint, italic, underline, blink, reverse, strike, "
+                                "hidden, no-bold, "
                                 "plain, fg=red, bg=bright-blue, fg=123, bg=#202020, fg=default");
 }
 

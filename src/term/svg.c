@@ -41,6 +41,11 @@ static void colours_of(const struct vitro_term_cell *cell, struct vitro_term_col
 
     *fg = reverse ? back : front;
     *bg = reverse ? front : back;
+    if (cell->attributes & VITRO_TERM_FAINT) { /* halfway to what is behind it */
+        fg->red = (unsigned char)((fg->red + bg->red) / 2);
+        fg->green = (unsigned char)((fg->green + bg->green) / 2);
+        fg->blue = (unsigned char)((fg->blue + bg->blue) / 2);
+    }
 }
 
 static void add_background(struct buf *buf, unsigned row, const struct snapshot_run *run)
