@@ -33,6 +33,23 @@ static const char *next_separator(const char *at, const char *end)
     return found ? found : end;
 }
 
+/* 38:2:SPACE:R:G:B has a colour space, which libvterm would take for red. */
+static size_t add_number(char *ret, const char *at, const char *stop)
+{
+    size_t used = 0, colons = 0, all = 0;
+
+    for (const char *p = at; p < stop; p++)
+        all += *p == ':';
+    bool space = all >= 5 && (atoi(at) == FOREGROUND || atoi(at) == BACKGROUND) &&
+                 atoi((const char *)memchr(at, ':', (size_t)(stop - at)) + 1) == 2;
+    for (const char *p = at; p < stop; p++) {
+        colons += *p == ':';
+        if (!space || colons != 2)
+            ret[used++] = *p;
+    }
+    return used;
+}
+
 size_t pen_sgr(struct pen *pen, const char *numbers, size_t length, char *ret)
 {
     const char *end = numbers + length;
@@ -63,8 +80,7 @@ size_t pen_sgr(struct pen *pen, const char *numbers, size_t length, char *ret)
         if (!ours) {
             if (kept++)
                 ret[used++] = ';';
-            memcpy(ret + used, at, (size_t)(stop - at));
-            used += (size_t)(stop - at);
+            used += add_number(ret + used, at, stop);
         }
         if (stop == end)
             break;

@@ -73,6 +73,34 @@ TEST(numbers_of_colours_are_no_attributes)
     styles_are("\033[12ma\033[10mb\033[38;5ma\033[38m\033[48;2;2mb", "abab", "....");
 }
 
+TEST(a_colour_is_the_same_with_semicolons_colons_and_a_colour_space)
+{
+    const char *const ways[] = {"\033[38;2;1;2;3mx", "\033[38:2:1:2:3mx", "\033[38:2::1:2:3mx",
+                                "\033[4;38:2:0:1:2:3;1mx"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(ways); i++) {
+        struct screen *screen = shown(ways[i]);
+        struct vitro_term_cell cell;
+        CHECK_INT(screen_cell(screen, 1, 1, &cell), 0);
+        CHECK_INT(cell.fg.red << 16 | cell.fg.green << 8 | cell.fg.blue, 0x010203);
+        screen_free(screen);
+    }
+}
+
+TEST(what_is_erased_has_the_background_and_nothing_else_of_the_pen)
+{
+    struct screen *screen = shown("\033[7;4;1;31;44mX\033[K\033[0m");
+    struct vitro_term_cell written, erased;
+
+    CHECK_INT(screen_cell(screen, 1, 1, &written), 0);
+    CHECK_INT(screen_cell(screen, 1, 2, &erased), 0);
+    CHECK_INT(written.attributes, VITRO_TERM_BOLD | VITRO_TERM_UNDERLINE | VITRO_TERM_REVERSE);
+    CHECK_INT(erased.attributes, 0);
+    CHECK_INT(erased.fg.kind, VITRO_TERM_DEFAULT);
+    CHECK_INT(erased.bg.index, 4);
+    screen_free(screen);
+}
+
 TEST(a_program_that_asks_for_the_pen_is_told_its_own_numbers)
 {
     struct screen *screen = shown("\033[2;8;1m\033P$qm\033\\");

@@ -393,6 +393,15 @@ static unsigned attributes_of(const VTermScreenCell *cell)
     return result;
 }
 
+/* libvterm gives a cell that was erased the whole pen; terminals give it the background alone. */
+static void leave_background(const struct screen *screen, VTermScreenCell *cell)
+{
+    VTermColor background;
+
+    vterm_state_get_default_colors(screen->state, &cell->fg, &background);
+    memset(&cell->attrs, 0, sizeof cell->attrs);
+}
+
 int screen_cell(const struct screen *screen, unsigned row, unsigned col,
                 struct vitro_term_cell *ret)
 {
@@ -402,6 +411,8 @@ int screen_cell(const struct screen *screen, unsigned row, unsigned col,
     if (!row || !col || row > screen->rows || col > screen->cols)
         return -EINVAL;
     (void)vterm_screen_get_cell(screen->vscreen, (VTermPos){(int)row - 1, (int)col - 1}, &cell);
+    if (!cell.chars[0])
+        leave_background(screen, &cell);
     *ret = (struct vitro_term_cell){.width = (unsigned char)cell.width,
                                     .attributes = attributes_of(&cell),
                                     .fg = colour_of(screen, &cell.fg),
