@@ -13,12 +13,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
-enum { DRAIN_AT_ONCE = 1 << 20, READ_BYTES = 64 << 10 };
+enum { DRAIN_AT_ONCE = 1 << 20, READ_BYTES = 64 << 10, WRITE_BYTES = 2048 };
 /* A program that has shown what was waited for, and goes on computing or writing, is given this
  * long to settle. */
 static const uint64_t GRACE_NS = 2 * NS_PER_SEC;
@@ -98,16 +100,57 @@ ssize_t drive_drain(vitro_term *t)
     return t->log.stream.length > t->output_max ? -EFBIG : (ssize_t)taken;
 }
 
+/* How much may be written at once: up to a key that the terminal makes a signal of. */
+static size_t piece_of(const vitro_term *t, const char *bytes, size_t length, bool *ret_signal)
+{
+    static const int keys[] = {VINTR, VQUIT, VSUSP};
+    struct termios modes;
+    size_t piece = length < WRITE_BYTES ? length : WRITE_BYTES;
+
+    *ret_signal = false;
+    if (tcgetattr(t->slave, &modes) < 0 || !(modes.c_lflag & ISIG) || (modes.c_lflag & NOFLSH))
+        return piece;
+    for (size_t i = 0; i < ARRAY_LENGTH(keys); i++) {
+        const char *key = modes.c_cc[keys[i]] == _POSIX_VDISABLE
+                              ? NULL
+                              : memchr(bytes, modes.c_cc[keys[i]], piece);
+        if (key) {
+            piece = (size_t)(key - bytes) + 1;
+            *ret_signal = true;
+        }
+    }
+    return piece;
+}
+
+/* A key that is a signal empties the terminal's input, whoever has not read it. So when there is
+ * nothing left, the kernel's worker has come to it; polling an end that is empty waits for the rest
+ * of its work. */
+static void await_signal_key(vitro_term *t)
+{
+    struct pollfd input = {.fd = t->slave, .events = POLLIN};
+    uint64_t give_up_ns = wall_monotonic_ns() + NS_PER_SEC;
+
+    while (poll(&input, 1, 0) > 0 && !(input.revents & (POLLHUP | POLLERR)) &&
+           wall_monotonic_ns() < give_up_ns) {
+        (void)drive_drain(t); /* echoes may be in its way */
+        (void)sched_yield();
+    }
+}
+
 int drive_write(vitro_term *t, const void *bytes, size_t length, struct err *err)
 {
     const char *at = bytes;
     uint64_t give_up_ns = wall_monotonic_ns() + t->ceiling_ns;
 
     while (length) {
-        ssize_t count = write(t->master, at, length < 2048 ? length : 2048);
+        bool signal;
+        size_t piece = piece_of(t, at, length, &signal);
+        ssize_t count = write(t->master, at, piece);
         if (count > 0) {
             at += count;
             length -= (size_t)count;
+            if (signal && (size_t)count == piece)
+                await_signal_key(t);
             continue;
         }
         if (count < 0 && errno != EAGAIN && errno != EINTR)

@@ -182,6 +182,18 @@ TEST(more_is_typed_than_a_terminal_holds_while_the_program_answers)
     HOLDS(t, vitro_term_expect_exit(t, 0, 0));
 }
 
+TEST(a_signal_key_comes_also_behind_lines_that_nobody_reads)
+{
+    for (int i = 0; i < 60; i++) {
+        vitro_term *t = open_shell("echo up; sleep 1000; echo late");
+        HOLDS(t, vitro_see(t, "up"));
+        HOLDS(t, vitro_type(t, "a line<Enter>and another<Enter>"));
+        HOLDS(t, vitro_type(t, "<C-c>"));
+        HOLDS(t, vitro_term_expect_exit(t, 130, 0));
+        vitro_term_close(t);
+    }
+}
+
 TEST(deaths_by_signal_are_told)
 {
     TERM *t = open_shell("kill -SEGV $$");

@@ -25,7 +25,7 @@ test_that() { # test_that SENTENCE BODY
         RUN=$dir/run
         mkdir -p "$dir/work"
         cd "$dir/work"
-        trap 'kill $(jobs -p) 2>/dev/null' EXIT # what a body left in the background would hold our files open
+        trap 'kill $(jobs -p) 2>/dev/null || :' EXIT # what a body left in the background would hold our files open
         set -e
         eval "$2"
     ) >"$log" 2>&1
