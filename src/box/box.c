@@ -108,6 +108,8 @@ static void on_spawn(struct box *box, struct task *task, int event)
     if (!child)
         child = task_add(box, (pid_t)message);
     struct process *process = task->process;
+    if (!task->schedule.reset)
+        child->schedule = task->schedule;
     if (event == PTRACE_EVENT_CLONE && is_thread_of(process, child->tid)) {
         child->process = process;
         process->task_count++;
@@ -384,6 +386,8 @@ static void handle(struct box *box, pid_t tid, int status)
     box->steps++;
     task->state = TASK_STOPPED;
     task->regs_valid = task->regs_dirty = false;
+    if (task->process)
+        task_scratch_done(task);
     switch (event) {
     case PTRACE_EVENT_SECCOMP:
         on_seccomp(box, task);
@@ -611,7 +615,7 @@ static void loop(struct box *box)
             looks = 0;
             last_event = 0;
             check_steps(box);
-            if (box->steps - checked > 1024) {
+            if (box->steps - checked > 64) {
                 checked = box->steps;
                 check_ceiling(box);
                 (void)computing_step(box, wall_monotonic_ns(), true);
@@ -676,6 +680,7 @@ static int open_events(struct box *box, struct err *err)
     sigaddset(&set, SIGUSR2);
     sigaddset(&set, SIGWINCH);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN); /* a guest may close what we write to at any moment */
     box->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     box->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = box->signal_fd};

@@ -19,7 +19,7 @@
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
-#define BOX_ABI_VERSION 1u
+#define BOX_ABI_VERSION 2u
 #define BOX_PAGE        4096ul
 #define BOX_IMAGE_PAGES 2ul
 
@@ -48,6 +48,7 @@ struct box_clock_page {
     int64_t file_start_s;       /* files as new as this were written in the box */
     int64_t age_limit_s;        /* files as new as this look different to who asks for their age */
     uint64_t writes_free;       /* writes to files need not be noted before the clock moves */
+    int64_t zero[2], past[2];   /* no time at all, and a time long ago: waits that are over */
 };
 
 /* A wait whose timeout argument was replaced comes back through the return stub of the image
@@ -69,6 +70,6 @@ struct box_guest_page {
     char stub_path[64]; /* of the program that stands in for recorded ones, sub.c */
 };
 
-_Static_assert(sizeof(struct box_clock_page) == 88, "guest ABI");
+_Static_assert(sizeof(struct box_clock_page) == 120, "guest ABI");
 _Static_assert(sizeof(struct box_guest_page) == BOX_PAGE, "guest ABI");
 #endif

@@ -88,8 +88,15 @@ struct blocked_call { /* where the kernel has a task */
     uint64_t args[6], sp, ip;
 };
 
+struct schedule { /* what a guest asked for, sys_sched.c */
+    uint32_t policy, priority;
+    bool reset; /* its children begin anew */
+    uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
 struct task {
     pid_t tid;
+    pid_t tid_inside;             /* in the box's pid namespace; 0 until asked for */
     struct process *process;      /* borrowed; NULL for a child seen before its parent's event */
     struct task *next, *previous; /* all tasks, newest first */
     struct task *next_in_bucket;
@@ -106,6 +113,8 @@ struct task {
     struct blocked_call blocked; /* as of the last idle_check */
     int syscall_fd, stat_fd;     /* of /proc/TID, -1 until first needed */
     int slot;                    /* its return slot in the guest page; -1 until first needed */
+    int scratch;                 /* its piece of the guest page; -1: none */
+    struct schedule schedule;
 };
 
 struct posix_timer;
@@ -126,10 +135,12 @@ struct process {
     uint64_t loader_base;
     bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
+    uint64_t scratch;               /* the same of pieces of scratch memory */
     uint64_t spin_ns;               /* clock ticks it was given for spinning: its CPU time */
     uint64_t spun_ns;               /* of those, since time last passed by other means */
     int64_t started_ns;             /* virtual monotonic */
     uint64_t raw_reads;             /* clock reads by system call since the last other event */
+    unsigned waits_over_at_once;    /* the same of waits until a time that had come */
     struct rng random;              /* the stream behind getrandom */
     uint64_t random_draws, random_bytes, random_opens;
     pid_t pid_inside;              /* in the box's pid namespace; 0 until asked for */
@@ -151,10 +162,16 @@ struct vclock { /* vclock.c */
 
 struct computing {      /* computing.c */
     uint64_t looked_ns; /* real: of the last look */
-    uint64_t quiet_ns;  /* real time without an event, as far as it was seen */
-    uint64_t busy_ns;   /* real time since the box was idle, or a deadline came by it */
-    uint64_t times;     /* that a deadline came by it */
-    bool again;         /* and the box was not idle since */
+    uint64_t looked_steps;
+    uint64_t quiet_ns; /* real time without an event, as far as it was seen */
+    uint64_t busy_ns;  /* real time since the box was idle, or a deadline came by it */
+    uint64_t times;    /* that a deadline came by it */
+    bool again;        /* and the box was not idle since */
+};
+
+struct timerfds {          /* those that are armed, sys_timerfd.c */
+    struct vtimer **items; /* owned, with what they point to; in the order of compare_files */
+    size_t count, limit;
 };
 
 struct box {
@@ -187,8 +204,8 @@ struct box {
     struct loader *loaders;  /* known dynamic loaders; loader.c */
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
     struct box_tape *tape;
-    struct vtimer *timerfds; /* sys_timer.c */
-    unsigned writes_noted;   /* calls that write to files, since the clock moved */
+    struct timerfds timerfds;
+    unsigned writes_noted; /* calls that write to files, since the clock moved */
     struct file_times *times;
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
     struct random_pipe *random_pipes;       /* special.c */
@@ -232,7 +249,7 @@ struct task_status {                               /* /proc/TID/status */
 bool task_status_read(pid_t tid, struct task_status *ret);
 /* What stands behind "NAME:" there; NULL: no such line. */
 const char *task_status_of(const struct task_status *status, const char *name);
-pid_t task_tid_inside(const struct task *task);
+pid_t task_tid_inside(struct task *task);
 void task_name(const struct task *task, struct buf *buf); /* "1.2 (curl)" */
 
 /* guest.c: registers, memory and calls of a stopped task. */
@@ -253,8 +270,10 @@ int guest_writes_do(struct task *task, const struct guest_writes *writes);
 int guest_write_text(struct task *task, uint64_t address, const void *code, size_t length);
 /* Reads a NUL-terminated text; -ENAMETOOLONG if it does not end within the buffer. */
 int guest_read_text(struct task *task, uint64_t address, char *text, size_t size);
-/* 64 bytes of the guest's memory for an argument of ours, good until its next stop. */
-uint64_t task_scratch(const struct task *task);
+/* Some of the guest's memory for an argument of ours, good until its next stop; 0: none is left. */
+enum { SCRATCH_BYTES = 32 };
+uint64_t task_scratch(struct task *task);
+void task_scratch_done(struct task *task);
 void task_resume(struct box *box, struct task *task, int signal);
 void task_skip(struct task *task, long result); /* the call is not made; this is its result */
 /* exec.c */
@@ -286,6 +305,9 @@ void files_touch(struct box *box, struct task *task, int directory, uint64_t add
 enum { FULL_PATH_MAX = 8300 };
 /* The absolute path that a call means, as the guest names it; false if it cannot be told. */
 bool files_full_path(struct task *task, int directory, uint64_t address, char full[FULL_PATH_MAX]);
+
+/* sys_sched.c: the thread that such a call names by its first argument; NULL: none. */
+struct task *sched_named(struct box *box, struct task *task);
 
 /* sys_socket.c */
 void socket_call(struct box *box, struct task *task);
@@ -319,6 +341,8 @@ bool vclock_virtual(const struct vclock *clock); /* anything but the plain real 
 
 /* sys_time.c */
 void clock_read_counted(struct box *box, struct task *task);
+/* A wait was over at once; `only_looks`: of the kind that is also made to have a look. */
+void clock_wait_counted(struct box *box, struct task *task, bool only_looks);
 void clock_spin_over(struct process *process);
 
 /* control.c: the socket of a controller. */
@@ -345,6 +369,8 @@ bool wait_again(struct box *box, struct task *task, uint64_t value); /* our own 
  * taken by another. It becomes the endless call again. */
 bool wait_restart(struct task *task);
 bool wait_is_current(const struct task *task); /* it is still blocked in its wait (task->blocked) */
+bool wait_ends_at_once(
+    const struct blocked_call *call); /* a wait whose time had come, sys_wait.c */
 void wait_end(struct box *box, struct task *task);
 void wait_fire(struct box *box, struct deadline *deadline);
 struct task *wait_task(struct deadline *deadline);    /* of a deadline whose fire is wait_fire */
@@ -407,7 +433,8 @@ bool report_waits_outside(struct box *box);
 
 /* sys_timer.c */
 void timers_release(struct box *box, struct process *process);
-bool timers_collect(struct box *box, struct deadline *first); /* drops it if nobody has it */
+/* sys_timerfd.c: drops it if it is a timerfd and nobody has it any more. */
+bool timers_collect(struct box *box, struct deadline *first);
 void timers_exec(struct box *box, struct process *process);
 void timers_signal(struct box *box, struct task *task, int signal); /* at its delivery stop */
 

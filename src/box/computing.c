@@ -18,7 +18,10 @@
 
 #define QUIET_GRACE (2 * NS_PER_SEC)
 #define BUSY_GRACE  (10 * NS_PER_SEC)
-#define GAP_MAX     (50 * NS_PER_MS) /* between two looks: more means that we were stopped, too */
+#define GAP_MAX                                                                                    \
+    (50 * NS_PER_MS)               /* between two stops or looks: more means that we were stopped, \
+                                    */
+#define TURN_MAX (100 * NS_PER_MS) /* or that those who compute had their turns meanwhile */
 
 static void set_again(struct box *box, bool again)
 {
@@ -33,16 +36,34 @@ void computing_over(struct box *box)
     box->computing.busy_ns = box->computing.quiet_ns = 0;
 }
 
-/* Whoever can run has used that much CPU time, and lets others go first. */
-static void charge(struct box *box, uint64_t ns)
+static bool computes(struct task *task)
 {
     struct blocked_call call;
 
+    return task->process && task->state == TASK_RUNNING && !idle_blocked_call(task, &call);
+}
+
+/* Whoever can run has used that much CPU time, and lets others go first. */
+static void charge(struct box *box, uint64_t ns)
+{
     FOR_EACH_TASK(box, task)
-    if (task->process && task->state == TASK_RUNNING && !idle_blocked_call(task, &call)) {
+    if (computes(task)) {
         task->process->spin_ns += ns;
         order_behind(box, task->tid);
     }
+}
+
+/* What of the time since the last look guests had for themselves. */
+static uint64_t seen(struct box *box, uint64_t gap_ns)
+{
+    uint64_t most = GAP_MAX * (1 + box->steps - box->computing.looked_steps);
+
+    box->computing.looked_steps = box->steps;
+    if (gap_ns <= most)
+        return gap_ns;
+    FOR_EACH_TASK(box, task)
+    most += computes(task) ? TURN_MAX : 0;
+    return gap_ns < most ? gap_ns : most;
 }
 
 /* Somebody runs, so where a task was at the last proof of idleness does not count. A wait whose
@@ -86,10 +107,9 @@ static bool has_come(const struct box *box, const struct deadline *deadline)
 bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
 {
     struct computing *computing = &box->computing;
-    uint64_t gap = now_ns - computing->looked_ns;
+    uint64_t gap = seen(box, now_ns - computing->looked_ns);
     struct deadline *next = deadline_first(&box->deadlines);
 
-    gap = gap < GAP_MAX ? gap : GAP_MAX;
     computing->looked_ns = now_ns;
     computing->quiet_ns = any_event ? 0 : computing->quiet_ns + gap;
     computing->busy_ns += gap;

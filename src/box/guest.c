@@ -125,12 +125,26 @@ int guest_read_text(struct task *task, uint64_t address, char *text, size_t size
     return -ENAMETOOLONG;
 }
 
-uint64_t task_scratch(const struct task *task)
+uint64_t task_scratch(struct task *task)
 {
-    enum { PIECE = 64, PIECES = sizeof(((struct box_guest_page *)0)->scratch) / PIECE };
+    enum { PIECES = sizeof(((struct box_guest_page *)0)->scratch) / SCRATCH_BYTES };
+    struct process *process = task->process;
 
-    return BOX_BASE + offsetof(struct box_guest_page, scratch) +
-           (uint64_t)(task->ordinal % PIECES) * PIECE;
+    for (int i = 0; i < PIECES && i < 64 && task->scratch < 0; i++)
+        if (!(process->scratch >> i & 1)) {
+            process->scratch |= UINT64_C(1) << i;
+            task->scratch = i;
+        }
+    return task->scratch < 0 ? 0
+                             : BOX_BASE + offsetof(struct box_guest_page, scratch) +
+                                   (uint64_t)task->scratch * SCRATCH_BYTES;
+}
+
+void task_scratch_done(struct task *task)
+{
+    if (task->scratch >= 0)
+        task->process->scratch &= ~(UINT64_C(1) << task->scratch);
+    task->scratch = -1;
 }
 
 void task_resume(struct box *box, struct task *task, int signal)

@@ -126,6 +126,8 @@ static bool is_blocked(struct box *box, struct task *task)
         break;
     }
     bool off = idle_blocked_call(task, &task->blocked);
+    if (off && wait_ends_at_once(&task->blocked))
+        return false; /* the kernel sleeps until its timer is heard, and no longer */
     if (off && task->tid != task->process->pid && never_waits_for_disk(task->blocked.number) &&
         !box->dying)
         return true;

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ enum { PIPE_BYTES = 1 << 20, CHUNK = 65536 };
 
 struct random_pipe {
     struct random_pipe *next;
-    int fd; /* write end, not blocking */
+    int fd; /* write end, not blocking; until a guest has opened it, the read end as well */
+    uint64_t number;
     uint64_t device, inode;
     struct rng rng;
     unsigned char chunk[CHUNK]; /* drawn but not yet taken by the pipe */
@@ -229,7 +231,7 @@ static void set_field(struct buf *line, int index, long long value)
     changed = old;
 }
 
-static void edit_pid_stat(struct process *process, struct buf *line)
+static void edit_pid_stat(const struct process *process, struct buf *line)
 {
     enum { TICKS = 10000000 };
     char *state = strrchr(line->data, ')');
@@ -308,15 +310,23 @@ static bool add_pid_file(struct box *box, struct task *task, const char *path, s
         return false;
     const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     bool stat = strcmp(last, "stat") == 0, status = strcmp(last, "status") == 0;
-    if ((!stat && !status) || strlen(name) > 64 || strstr(name, ".."))
+    bool times = strcmp(last, "schedstat") == 0;
+    if (strcmp(last, "sched") == 0)
+        leak_add(box, task->process, "proc/sched");
+    if ((!stat && !status && !times) || strlen(name) > 64 || strstr(name, ".."))
         return false;
     (void)snprintf(real, sizeof real, "/proc/%d/root/proc/%d/%s", box->init_pid, pid, name);
     if (file_read(real, 65536, buf, &err) < 0 || !buf->length)
         return false;
-    if (stat)
-        edit_pid_stat(process_inside(box, pid), buf);
-    else
+    const struct process *process = process_inside(box, pid);
+    if (stat) {
+        edit_pid_stat(process, buf);
+    } else if (status) {
         edit_pid_status(buf);
+    } else { /* time on the CPU, time waiting for it, number of turns */
+        buf_cut(buf, 0);
+        buf_addf(buf, "%llu 0 0\n", process ? (unsigned long long)process->spin_ns : 0);
+    }
     return true;
 }
 
@@ -333,19 +343,24 @@ static void remove_exit(struct box *box, struct task *task)
     (void)unlink(path);
 }
 
-/* Makes the call open `number` in the special directory instead. */
-static enum verdict redirect(struct task *task, int path_argument, uint64_t number)
+/* Makes the call open `number` in the special directory instead; where that cannot be, the guest
+ * sees the machine's own file, which is a leak of that name. */
+static enum verdict redirect(struct box *box, struct task *task, int path_argument, uint64_t number,
+                             const char *capability)
 {
-    char name[64] = {0};
+    char name[SCRATCH_BYTES] = {0};
+    bool has_page = task->process->vdso_ready && !task->process->shares_memory;
+    uint64_t scratch = has_page ? task_scratch(task) : 0;
 
     (void)snprintf(name, sizeof name, SPECIAL_DIRECTORY "/%llu", (unsigned long long)number);
-    if (!task->process->vdso_ready || task->process->shares_memory ||
-        guest_write(task, task_scratch(task), name, sizeof name) < 0)
+    if (!scratch || guest_write(task, scratch, name, sizeof name) < 0) {
+        leak_add(box, task->process, capability);
         return VERDICT_GO;
+    }
     task->note[0] = sys_arg(task_regs(task), path_argument);
     task->note[1] = (uint64_t)path_argument;
     task->note[2] = number;
-    task_set_arg(task, path_argument, task_scratch(task));
+    task_set_arg(task, path_argument, scratch);
     task->on_exit = remove_exit;
     return VERDICT_EXIT;
 }
@@ -363,7 +378,24 @@ static enum verdict serve_text(struct box *box, struct task *task, int path_argu
         leak_add(box, task->process, "proc/special");
         return VERDICT_GO;
     }
-    return redirect(task, path_argument, number);
+    return redirect(box, task, path_argument, number, "proc/special");
+}
+
+static bool fill(struct random_pipe *pipe)
+{
+    bool any = false;
+
+    for (;;) {
+        if (pipe->chunk_at == CHUNK) {
+            rng_fill(&pipe->rng, pipe->chunk, CHUNK);
+            pipe->chunk_at = 0;
+        }
+        ssize_t count = write(pipe->fd, pipe->chunk + pipe->chunk_at, CHUNK - pipe->chunk_at);
+        if (count <= 0)
+            return any;
+        pipe->chunk_at += (size_t)count;
+        any = true;
+    }
 }
 
 /* A pipe in the special directory, full of the next stream of this process. */
@@ -384,47 +416,77 @@ static int add_random_pipe(struct box *box, struct task *task, uint64_t number)
                                               (unsigned long long)task->process->random_opens++);
     struct random_pipe *pipe = mem_alloc(sizeof *pipe);
     pipe->fd = take_fd(&fd);
+    pipe->number = number;
     pipe->device = st.st_dev;
     pipe->inode = st.st_ino;
     pipe->chunk_at = CHUNK;
     rng_stream(&pipe->rng, box->options->seed, "urandom", name);
     pipe->next = box->random_pipes;
     box->random_pipes = pipe;
-    (void)special_refill(box);
+    (void)fill(pipe);
     return 0;
+}
+
+static void drop(struct random_pipe **link)
+{
+    struct random_pipe *pipe = *link;
+
+    *link = pipe->next;
+    fd_close(pipe->fd);
+    free(pipe);
+}
+
+/* Those that every guest has closed again. */
+static void drop_closed(struct box *box)
+{
+    for (struct random_pipe **link = &box->random_pipes; *link;) {
+        struct pollfd end = {.fd = (*link)->fd};
+        if (poll(&end, 1, 0) > 0 && end.revents & POLLERR)
+            drop(link);
+        else
+            link = &(*link)->next;
+    }
+}
+
+/* The guest has opened it, or could not; from now on only guests have its read end. */
+static void random_exit(struct box *box, struct task *task)
+{
+    char path[32];
+    struct random_pipe *pipe = box->random_pipes;
+
+    remove_exit(box, task);
+    while (pipe && pipe->number != task->note[2])
+        pipe = pipe->next;
+    if (!pipe)
+        return;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", pipe->fd);
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fd_close(pipe->fd);
+    pipe->fd = fd;
 }
 
 static enum verdict serve_random(struct box *box, struct task *task, int path_argument)
 {
     uint64_t number = ++box->specials_made;
 
-    if (add_random_pipe(box, task, number) == 0)
-        return redirect(task, path_argument, number);
-    leak_add(box, task->process, "dev/urandom");
-    return VERDICT_GO;
-}
-
-static bool fill(struct random_pipe *pipe)
-{
-    bool any = false;
-
-    for (;;) {
-        if (pipe->chunk_at == CHUNK) {
-            rng_fill(&pipe->rng, pipe->chunk, CHUNK);
-            pipe->chunk_at = 0;
-        }
-        ssize_t count = write(pipe->fd, pipe->chunk + pipe->chunk_at, CHUNK - pipe->chunk_at);
-        if (count <= 0)
-            return any;
-        pipe->chunk_at += (size_t)count;
-        any = true;
+    drop_closed(box);
+    if (add_random_pipe(box, task, number) < 0) {
+        leak_add(box, task->process, "dev/urandom");
+        return VERDICT_GO;
     }
+    enum verdict verdict = redirect(box, task, path_argument, number, "dev/urandom");
+    if (task->on_exit == remove_exit)
+        task->on_exit = random_exit;
+    return verdict;
 }
 
 bool special_refill(struct box *box)
 {
     bool any = false;
 
+    drop_closed(box);
     for (struct random_pipe *pipe = box->random_pipes; pipe; pipe = pipe->next)
         any |= fill(pipe);
     return any;
@@ -440,12 +502,8 @@ bool special_is_random(const struct box *box, uint64_t device, uint64_t inode)
 
 void special_done(struct box *box)
 {
-    while (box->random_pipes) {
-        struct random_pipe *pipe = box->random_pipes;
-        box->random_pipes = pipe->next;
-        fd_close(pipe->fd);
-        free(pipe);
-    }
+    while (box->random_pipes)
+        drop(&box->random_pipes);
 }
 
 static bool is_virtual(const struct box *box, enum special_axis axis)
@@ -455,13 +513,24 @@ static bool is_virtual(const struct box *box, enum special_axis axis)
                                : !box->options->identity_real;
 }
 
+static bool is_random_device(const char *path)
+{
+    return strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0;
+}
+
+void special_opened_both(struct box *box, struct task *task, const char *path)
+{
+    if (!box->options->random_real && is_random_device(path))
+        leak_add(box, task->process, "dev/urandom");
+}
+
 enum verdict special_open(struct box *box, struct task *task, const char *path, int path_argument)
 {
     CLEANUP(buf_done) struct buf text = {0};
 
     if (!text_starts(path, "/proc/") && !text_starts(path, "/dev/") && !text_starts(path, "/sys/"))
         return VERDICT_GO;
-    if (strcmp(path, "/dev/urandom") == 0 || strcmp(path, "/dev/random") == 0)
+    if (is_random_device(path))
         return box->options->random_real ? VERDICT_GO : serve_random(box, task, path_argument);
     if (text_ends(path, "/ptmx"))
         box->has_ptys = true;
@@ -472,6 +541,9 @@ enum verdict special_open(struct box *box, struct task *task, const char *path, 
             specials[i].add(box, task, &text);
             return serve_text(box, task, path_argument, &text);
         }
+    if (text_starts(path, "/sys/fs/cgroup/") && vclock_held(&box->clock) &&
+        (text_ends(path, "/cpu.stat") || strstr(path, "/cpuacct.")))
+        leak_add(box, task->process, "cgroup/cpu");
     for (size_t i = 0; i < ARRAY_LENGTH(leaks); i += 2)
         if (text_starts(path, leaks[i])) {
             if (vclock_held(&box->clock))

@@ -12,6 +12,8 @@
 #define SPECIAL_DIRECTORY "/proc/driver"
 
 enum verdict special_open(struct box *box, struct task *task, const char *path, int path_argument);
+/* The same for reading and writing: what is read is the machine's. */
+void special_opened_both(struct box *box, struct task *task, const char *path);
 /* Fills the random pipes again; true if anything was written. */
 bool special_refill(struct box *box);
 /* True if this inode is one of the random pipes: then st_mode and st_rdev are to be the device's.

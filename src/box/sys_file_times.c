@@ -148,7 +148,7 @@ enum verdict sys_utimensat(struct box *box, struct task *task)
         return VERDICT_GO;
     if (replaced) {
         uint64_t scratch = task_scratch(task);
-        if (guest_write(task, scratch, times, sizeof times) < 0)
+        if (!scratch || guest_write(task, scratch, times, sizeof times) < 0)
             return VERDICT_GO;
         task->note[3] = regs->rdx + 1;
         task_set_arg(task, 2, scratch);

@@ -211,6 +211,8 @@ static enum verdict open_named(struct box *box, struct task *task, int directory
         sub_io_opened(box, task, full);
     if (!writes(flags))
         return special_open(box, task, full, path_argument);
+    if ((flags & O_ACCMODE) == O_RDWR)
+        special_opened_both(box, task, full);
     note_write(box, full);
     if (task->process->sub)
         sub_files_touch(box, task, full, false);

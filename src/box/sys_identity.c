@@ -37,19 +37,6 @@ static uint64_t visible_cpus(const struct box *box)
     return cpus <= 1 ? 1 : cpus >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << cpus) - 1;
 }
 
-/* Whether there is such a thread to speak of: 0, or the error. */
-static long find_thread(struct box *box, struct task *task, long negative)
-{
-    pid_t tid = (pid_t)task_regs(task)->rdi;
-
-    if (tid <= 1)
-        return tid < 0 ? negative : 0; /* itself, or init */
-    FOR_EACH_TASK(box, other)
-    if (other->process && task_tid_inside(other) == tid)
-        return 0;
-    return -ESRCH;
-}
-
 enum verdict sys_sched_getaffinity(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
@@ -58,9 +45,8 @@ enum verdict sys_sched_getaffinity(struct box *box, struct task *task)
 
     if (regs->rsi < sizeof mask || regs->rsi % sizeof mask)
         return VERDICT_GO; /* EINVAL */
-    long problem = find_thread(box, task, -ESRCH);
-    if (problem)
-        result = problem;
+    if (!sched_named(box, task))
+        result = -ESRCH;
     else if (guest_write(task, regs->rdx, &mask, sizeof mask) < 0)
         result = -EFAULT;
     task_skip(task, result);
@@ -71,7 +57,7 @@ enum verdict sys_sched_setaffinity(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
     uint64_t mask = 0;
-    long result = find_thread(box, task, -ESRCH);
+    long result = sched_named(box, task) ? 0 : -ESRCH;
 
     if (result == 0 &&
         guest_read(task, regs->rdx, &mask, regs->rsi < sizeof mask ? regs->rsi : sizeof mask) < 0)
@@ -95,52 +81,4 @@ enum verdict sys_getcpu(struct box *box, struct task *task)
         r = guest_write(task, regs->rsi, &zero, sizeof zero);
     task_skip(task, r);
     return VERDICT_DONE;
-}
-
-/* The order in which guests run is the box's: asking for another succeeds and changes nothing. */
-static enum verdict done(struct task *task, long result)
-{
-    task_skip(task, result);
-    return VERDICT_DONE;
-}
-
-enum verdict sys_sched_setparam(struct box *box, struct task *task)
-{
-    return done(task, find_thread(box, task, -EINVAL));
-}
-
-enum verdict sys_sched_setscheduler(struct box *box, struct task *task)
-{
-    return done(task, find_thread(box, task, -EINVAL));
-}
-
-enum verdict sys_sched_setattr(struct box *box, struct task *task)
-{
-    return done(task, find_thread(box, task, -EINVAL));
-}
-
-enum verdict sys_sched_getscheduler(struct box *box, struct task *task)
-{
-    return done(task, find_thread(box, task, -EINVAL)); /* SCHED_OTHER is 0 */
-}
-
-enum verdict sys_sched_getparam(struct box *box, struct task *task)
-{
-    static const int priority;
-    long problem = find_thread(box, task, -EINVAL);
-
-    return done(task, problem
-                          ? problem
-                          : guest_write(task, task_regs(task)->rsi, &priority, sizeof priority));
-}
-
-enum verdict sys_sched_getattr(struct box *box, struct task *task)
-{
-    struct user_regs_struct *regs = task_regs(task);
-    uint32_t attributes[12] = {48}; /* size, then policy 0 and all else 0 */
-    size_t size = regs->rdx < sizeof attributes ? regs->rdx : sizeof attributes;
-
-    long problem = find_thread(box, task, -EINVAL);
-
-    return done(task, problem ? problem : guest_write(task, regs->rsi, attributes, size));
 }

@@ -5,7 +5,11 @@
  * and here; when a process has read READS_A_TICK times with nothing else in between, the clock
  * moves by a tick that grows with the time already spun, so that a spin of any length ends after
  * some hundred ticks and is at most one part in 64 too long. A tick never passes a deadline. Ticks
- * are the only CPU time a process is seen to use. */
+ * are the only CPU time a process is seen to use.
+ *
+ * Others wait again and again until a time that has come, because they go on only when it is past.
+ * On a machine it is past as soon as they look; here the clock stands where their deadline was.
+ * Such waits move it by a nanosecond, and then by more and more, up to what such calls take. */
 #include "box/policy.h"
 #include "base/trace.h"
 #include "base/when.h"
@@ -18,15 +22,20 @@
 #include <time.h>
 
 enum { READS_A_TICK = 1024 }; /* reads by system call; the vDSO's own limit is in vclock.c */
-static const int64_t TICK_NS_MIN = 100 * 1000;
+enum { WAITS_A_TICK = 4, LOOKS_A_TICK = 64 };
+static const int64_t TICK_NS_MIN = 100 * 1000, WAIT_TICK_NS_MAX = 50 * 1000;
 
-static void tick(struct box *box, struct task *task)
+static int64_t between(int64_t least, int64_t value, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static void tick(struct box *box, struct task *task, int64_t step)
 {
     struct process *process = task->process;
-    int64_t now = vclock_now(&box->clock), step = (int64_t)process->spun_ns / 64;
+    int64_t now = vclock_now(&box->clock);
     struct deadline *first = deadline_first(&box->deadlines);
 
-    step = step > TICK_NS_MIN ? step : TICK_NS_MIN;
     if (first && first->due_ns < now + step)
         step = first->due_ns > now ? first->due_ns - now : 0;
     if (box_over_max_time(box, now + step))
@@ -65,13 +74,25 @@ void clock_read_counted(struct box *box, struct task *task)
         return;
     process->raw_reads = 0;
     reset_page_reads(task);
-    tick(box, task);
+    tick(box, task, between(TICK_NS_MIN, (int64_t)process->spun_ns / 64, INT64_MAX));
+}
+
+void clock_wait_counted(struct box *box, struct task *task, bool only_looks)
+{
+    struct process *process = task->process;
+
+    process->waits_over_at_once += only_looks ? 1 : LOOKS_A_TICK / WAITS_A_TICK;
+    if (!vclock_held(&box->clock) || box->clock.mode == BOX_CLOCK_MANUAL ||
+        process->waits_over_at_once < LOOKS_A_TICK)
+        return;
+    process->waits_over_at_once = 0;
+    tick(box, task, between(1, (int64_t)process->spun_ns, WAIT_TICK_NS_MAX));
 }
 
 /* Time passed by other means: what was spun so far does not count for the next spin. */
 void clock_spin_over(struct process *process)
 {
-    process->raw_reads = 0;
+    process->raw_reads = process->waits_over_at_once = 0;
     process->spun_ns = 0;
 }
 
@@ -83,13 +104,36 @@ static enum verdict done_timespec(struct task *task, uint64_t address, int64_t n
     return VERDICT_DONE;
 }
 
+/* The clock of another process or thread, which the kernel has found. */
+static void cpu_clock_exit(struct box *box, struct task *task)
+{
+    pid_t named = ~((clockid_t)task->note[1] >> 3); /* in the box's numbers; 0 means itself */
+    const struct process *process = task->process;
+
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax != 0)
+        return;
+    FOR_EACH_TASK(box, other)
+    if (named && other->process && task_tid_inside(other) == named)
+        process = other->process;
+    int64_t spin = (int64_t)process->spin_ns;
+    int64_t value[2] = {spin / (int64_t)NS_PER_SEC, spin % (int64_t)NS_PER_SEC};
+    (void)guest_write(task, task->note[0], value, sizeof value);
+}
+
 enum verdict sys_clock_gettime(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
     clockid_t id = (clockid_t)regs->rdi;
 
     clock_read_counted(box, task);
-    if (id < 0 || id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID) /* CPU time */
+    if (id < 0) {
+        task->note[0] = regs->rsi;
+        task->note[1] = (uint64_t)id;
+        task->on_exit = cpu_clock_exit;
+        return VERDICT_EXIT;
+    }
+    if (id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID)
         return done_timespec(task, regs->rsi, (int64_t)task->process->spin_ns);
     if (id > CLOCK_TAI || id == 10)
         return VERDICT_GO; /* EINVAL */
@@ -131,7 +175,7 @@ enum verdict sys_clock_getres(struct box *box, struct task *task)
     clockid_t id = (clockid_t)regs->rdi;
 
     (void)box;
-    if (id > CLOCK_TAI || id == 10)
+    if (id < 0 || id > CLOCK_TAI || id == 10)
         return VERDICT_GO;
     if (!regs->rsi) {
         task_skip(task, 0);
@@ -155,18 +199,21 @@ enum verdict sys_times(struct box *box, struct task *task)
 }
 
 /* CPU times are virtual; memory and the rest are the kernel's. */
+static void write_times(struct task *task, uint64_t address, uint64_t spin_ns)
+{
+    int64_t times[4] = {(int64_t)(spin_ns / NS_PER_SEC), (int64_t)(spin_ns % NS_PER_SEC / 1000)};
+
+    (void)guest_write(task, address, times, sizeof times);
+}
+
 static void getrusage_exit(struct box *box, struct task *task)
 {
-    uint64_t address = task->note[0];
-    int64_t spin = (int64_t)task->process->spin_ns;
-    int64_t times[4] = {spin / (int64_t)NS_PER_SEC, spin % (int64_t)NS_PER_SEC / 1000, 0, 0};
+    bool children = (int)task->note[1] == RUSAGE_CHILDREN;
 
     (void)box;
     task->on_exit = NULL;
-    if ((int)task->note[1] == RUSAGE_CHILDREN)
-        memset(times, 0, sizeof times);
     if ((long)task_regs(task)->rax == 0)
-        (void)guest_write(task, address, times, sizeof times);
+        write_times(task, task->note[0], children ? 0 : task->process->spin_ns);
 }
 
 enum verdict sys_getrusage(struct box *box, struct task *task)
@@ -177,6 +224,44 @@ enum verdict sys_getrusage(struct box *box, struct task *task)
     task->note[0] = regs->rsi;
     task->note[1] = regs->rdi;
     task->on_exit = getrusage_exit;
+    return VERDICT_EXIT;
+}
+
+/* What a child used, told to who waits for it. */
+static void wait4_exit(struct box *box, struct task *task)
+{
+    (void)box;
+    task->on_exit = NULL;
+    if ((long)task_regs(task)->rax > 0)
+        write_times(task, task->note[0], 0);
+}
+
+enum verdict sys_wait4(struct box *box, struct task *task)
+{
+    (void)box;
+    task->note[0] = task_regs(task)->r10;
+    task->on_exit = wait4_exit;
+    return VERDICT_EXIT;
+}
+
+static void waitid_exit(struct box *box, struct task *task)
+{
+    int signal = 1; /* the first member of siginfo_t: 0 if there was no such child */
+
+    (void)box;
+    task->on_exit = NULL;
+    if (task->note[1])
+        (void)guest_read(task, task->note[1], &signal, sizeof signal);
+    if ((long)task_regs(task)->rax == 0 && signal)
+        write_times(task, task->note[0], 0);
+}
+
+enum verdict sys_waitid(struct box *box, struct task *task)
+{
+    (void)box;
+    task->note[0] = task_regs(task)->r8;
+    task->note[1] = task_regs(task)->rdx;
+    task->on_exit = waitid_exit;
     return VERDICT_EXIT;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_timerfd: timerfds on the virtual clock. A timerfd stays the guest's: at its expiry the
  * supervisor arms it, through a descriptor of its own for the same open file, with a time that has
- * passed, so read, poll, epoll, dup and passing it around are the kernel's. */
+ * passed, so read, poll, epoll, dup and passing it around are the kernel's. That descriptor is kept
+ * only while the timer is armed: a guest that closes its own must find it gone from its epolls. */
 #include "box/vtimer.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +75,56 @@ static void make_readable(struct vtimer *timer, uint64_t count)
     (void)timerfd_settime(timer->fd, TFD_TIMER_ABSTIME, &value, NULL);
 }
 
+/* Whether the supervisor's open file `fd` is process `pid`'s `other`: 0 if so, 1 or 2 if it comes
+ * before or behind it in an order that the kernel has for open files; -1: no such file. */
+static long compare_files(int fd, pid_t pid, int other)
+{
+    return syscall(SYS_kcmp, getpid(), pid, 0 /* KCMP_FILE */, fd, other);
+}
+
+static bool is_same_file(const struct vtimer *timer, pid_t pid, int fd)
+{
+    return compare_files(timer->fd, pid, fd) == 0;
+}
+
+/* The place among the armed timerfds where this one is, or belongs. */
+static size_t place_of(const struct timerfds *all, pid_t pid, int fd)
+{
+    size_t low = 0, high = all->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compare_files(all->items[middle]->fd, pid, fd) == 1)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct vtimer *find_timerfd(struct box *box, struct task *task, int fd)
+{
+    const struct timerfds *all = &box->timerfds;
+    pid_t pid = task->process->pid;
+    size_t place = place_of(all, pid, fd);
+
+    return place < all->count && is_same_file(all->items[place], pid, fd) ? all->items[place]
+                                                                          : NULL;
+}
+
+static void drop(struct box *box, struct vtimer *timer)
+{
+    struct timerfds *all = &box->timerfds;
+    size_t place = place_of(all, getpid(), timer->fd);
+
+    assert(place < all->count && all->items[place] == timer);
+    all->count--;
+    memmove(all->items + place, all->items + place + 1, (all->count - place) * sizeof *all->items);
+    deadline_disarm(&box->deadlines, &timer->deadline);
+    fd_close(timer->fd);
+    free(timer);
+}
+
 static void fire_timerfd(struct box *box, struct deadline *deadline)
 {
     struct vtimer *timer = (struct vtimer *)deadline;
@@ -85,67 +137,84 @@ static void fire_timerfd(struct box *box, struct deadline *deadline)
     make_readable(timer, timer->unread);
     if (timer->interval_ns)
         deadline_repeat(&box->deadlines, deadline, due + timer->interval_ns);
+    else
+        drop(box, timer);
 }
 
-static struct vtimer *find_timerfd(struct box *box, struct task *task, int fd)
+static bool is_held_by(struct vtimer *timer, pid_t pid)
 {
-    for (struct vtimer *timer = box->timerfds; timer; timer = timer->next)
-        if (syscall(SYS_kcmp, getpid(), task->process->pid, 0 /* KCMP_FILE */, timer->fd, fd) == 0)
-            return timer;
-    return NULL;
+    char path[48];
+    struct dirent *entry;
+    bool held = false;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *directory = opendir(path);
+    while (directory && !held && (entry = readdir(directory))) {
+        int fd = (int)strtol(entry->d_name, NULL, 10);
+        held = is_same_file(timer, pid, fd);
+        if (held)
+            timer->holder_fd = fd;
+    }
+    if (directory)
+        (void)closedir(directory);
+    return held;
+}
+
+/* True if a guest still has the open file that `timer` is about. */
+static bool is_held(struct box *box, struct vtimer *timer)
+{
+    if (is_same_file(timer, timer->holder, timer->holder_fd))
+        return true;
+    for (struct process *process = box->processes; process; process = process->next)
+        if (is_held_by(timer, process->pid)) {
+            timer->holder = process->pid;
+            return true;
+        }
+    return false;
+}
+
+/* A timerfd that nobody has any more must not move the clock. */
+bool timers_collect(struct box *box, struct deadline *first)
+{
+    struct vtimer *timer = (struct vtimer *)first;
+
+    if (first->fire != fire_timerfd || is_held(box, timer))
+        return false;
+    drop(box, timer);
+    return true;
+}
+
+/* Those that were closed while armed, before they become too many. */
+static void collect_all(struct box *box)
+{
+    struct timerfds *all = &box->timerfds;
+
+    for (size_t i = all->count; i > 0; i--)
+        (void)timers_collect(box, &all->items[i - 1]->deadline);
+    all->limit = 2 * all->count + 64;
+    all->items = mem_grow(all->items, all->limit * sizeof *all->items);
 }
 
 static struct vtimer *add_timerfd(struct box *box, struct task *task, int fd)
 {
-    int own = borrow_fd(task, fd);
+    struct timerfds *all = &box->timerfds;
 
+    if (all->count >= all->limit)
+        collect_all(box);
+    int own = borrow_fd(task, fd);
     if (own < 0)
         return NULL;
     struct vtimer *timer = mem_alloc(sizeof *timer);
     timer->deadline.fire = fire_timerfd;
     timer->fd = own;
+    timer->holder = task->process->pid;
+    timer->holder_fd = fd;
     timer->clock = timerfd_clock(task, fd);
-    timer->next = box->timerfds;
-    box->timerfds = timer;
+    size_t place = place_of(all, getpid(), own);
+    memmove(all->items + place + 1, all->items + place, (all->count - place) * sizeof *all->items);
+    all->items[place] = timer;
+    all->count++;
     return timer;
-}
-
-/* True if a guest still has the open file that `timer` is about. */
-static bool is_held(struct box *box, const struct vtimer *timer)
-{
-    for (struct process *process = box->processes; process; process = process->next) {
-        char path[48];
-        struct dirent *entry;
-        bool held = false;
-        (void)snprintf(path, sizeof path, "/proc/%d/fd", process->pid);
-        DIR *directory = opendir(path);
-        while (directory && !held && (entry = readdir(directory)))
-            held = syscall(SYS_kcmp, getpid(), process->pid, 0 /* KCMP_FILE */, timer->fd,
-                           strtol(entry->d_name, NULL, 10)) == 0;
-        if (directory)
-            (void)closedir(directory);
-        if (held)
-            return true;
-    }
-    return false;
-}
-
-/* A periodic timerfd that nobody has any more must not keep the clock moving. Looked at when it
- * would fire for the second time, and then now and again. */
-bool timers_collect(struct box *box, struct deadline *first)
-{
-    struct vtimer *timer = (struct vtimer *)first;
-
-    if (first->fire != fire_timerfd || timer->fired++ % 64 != 1 || is_held(box, timer))
-        return false;
-    struct vtimer **link = &box->timerfds;
-    while (*link != timer)
-        link = &(*link)->next;
-    *link = timer->next;
-    deadline_disarm(&box->deadlines, first);
-    fd_close(timer->fd);
-    free(timer);
-    return true;
 }
 
 enum verdict sys_timerfd_settime(struct box *box, struct task *task)
@@ -160,6 +229,8 @@ enum verdict sys_timerfd_settime(struct box *box, struct task *task)
         !vtimer_is_valid(new))
         return VERDICT_GO; /* the kernel names the error */
     struct vtimer *timer = find_timerfd(box, task, fd);
+    if (!timer && !new[2] && !new[3])
+        return VERDICT_GO;
     if (!timer)
         timer = add_timerfd(box, task, fd);
     if (!timer) {
@@ -171,6 +242,8 @@ enum verdict sys_timerfd_settime(struct box *box, struct task *task)
     timer->unread = 0;
     vtimer_set(box, timer, vtimer_ns(new[2], new[3]), vtimer_ns(new[0], new[1]),
                regs->rsi & TFD_TIMER_ABSTIME);
+    if (!timer->deadline.index)
+        drop(box, timer);
     return done(task, regs->r10 ? guest_write(task, regs->r10, old, sizeof old) : 0);
 }
 
@@ -183,7 +256,7 @@ enum verdict sys_timerfd_gettime(struct box *box, struct task *task)
         return VERDICT_GO;
     struct vtimer *timer = find_timerfd(box, task, (int)regs->rdi);
     if (!timer)
-        return VERDICT_GO; /* never armed: all zero */
+        return VERDICT_GO; /* not armed: all zero */
     vtimer_show(box, timer, value);
     return done(task, guest_write(task, regs->rsi, value, sizeof value));
 }

@@ -18,6 +18,25 @@ static uint64_t never_address(void)
     return BOX_CLOCK_PAGE + offsetof(struct box_clock_page, never);
 }
 
+static uint64_t zero_address(void)
+{
+    return BOX_CLOCK_PAGE + offsetof(struct box_clock_page, zero);
+}
+
+static uint64_t past_address(void)
+{
+    return BOX_CLOCK_PAGE + offsetof(struct box_clock_page, past);
+}
+
+bool wait_ends_at_once(const struct blocked_call *call)
+{
+    for (int i = 0; i < 6; i++)
+        if (call->number >= 0 &&
+            (call->args[i] == zero_address() || call->args[i] == past_address()))
+            return true;
+    return false;
+}
+
 /* Milliseconds that stand for never where the timeout is an int. Not -1: the filter has to see the
  * call when the kernel starts it again. */
 static const uint64_t NEVER_MS = INT32_MAX;
@@ -70,6 +89,7 @@ static enum verdict park(struct box *box, struct task *task, int64_t due_ns, uin
     tape_event(box, task->process, task->ordinal, TAPE_CLOCK_SLEEP, "\"duration_ns\":%lld",
                (long long)(due_ns - vclock_now(&box->clock)));
     if (due_ns <= vclock_now(&box->clock)) {
+        clock_wait_counted(box, task, false);
         task_skip(task, 0);
         return VERDICT_DONE;
     }
@@ -109,23 +129,32 @@ enum verdict sys_clock_nanosleep(struct box *box, struct task *task)
     return park(box, task, due_after(box, time), regs->r10);
 }
 
+static void at_once_exit(struct box *box, struct task *task)
+{
+    (void)box;
+    task->on_exit = NULL;
+    task_set_arg(task, (int)task->note[0], task->note[1]);
+}
+
+/* Its time has come: the kernel has a look, and does not wait. */
+static enum verdict look_at_once(struct task *task, int argument, uint64_t value)
+{
+    task->note[0] = (uint64_t)argument;
+    task->note[1] = sys_arg(task_regs(task), argument);
+    task->on_exit = at_once_exit;
+    task_set_arg(task, argument, value);
+    return VERDICT_EXIT;
+}
+
 /* A wait in the kernel, made endless by `argument` = `value`. */
 static enum verdict wait_in_kernel(struct box *box, struct task *task, int64_t due_ns,
                                    long timed_out, int argument, uint64_t value)
 {
     if (!task->process->vdso_ready && value == 0) /* no page to point at: the kernel's own timing */
         return VERDICT_GO;
-    if (due_ns <=
-        vclock_now(&box->clock)) { /* over at once: let the kernel look, without waiting */
-        static const int64_t zero[2];
-        if (value != 0) {
-            task_set_arg(task, argument, 0); /* an int of milliseconds */
-            return VERDICT_GO;
-        }
-        uint64_t scratch = task_scratch(task);
-        if (guest_write(task, scratch, zero, sizeof zero) == 0)
-            task_set_arg(task, argument, scratch);
-        return VERDICT_GO;
+    if (due_ns <= vclock_now(&box->clock)) {
+        clock_wait_counted(box, task, timed_out != -ETIMEDOUT);
+        return look_at_once(task, argument, value ? 0 /* ms */ : zero_address());
     }
     wait_begin(box, task, due_ns, timed_out);
     wait_replace(box, task, argument, value ? value : never_address());
@@ -184,11 +213,9 @@ static enum verdict wait_absolute(struct box *box, struct task *task, int argume
         return VERDICT_GO;
     int64_t due = due_at(box, id, at);
     if (due <= vclock_now(&box->clock)) { /* in the past for the kernel as well */
-        static const int64_t past[2] = {0, 1};
-        uint64_t scratch = task_scratch(task);
-        if (task->process->vdso_ready && guest_write(task, scratch, past, sizeof past) == 0)
-            task_set_arg(task, argument, scratch);
-        return VERDICT_GO;
+        clock_wait_counted(box, task, false);
+        return task->process->vdso_ready ? look_at_once(task, argument, past_address())
+                                         : VERDICT_GO;
     }
     enum verdict verdict = wait_in_kernel(box, task, due, timed_out, argument, 0);
     task->wait.deadline.realtime = vclock_is_realtime(id);
@@ -310,9 +337,12 @@ static enum verdict wait_with_rest(struct box *box, struct task *task, int argum
     }
     wait_end(box, task);
     if (!(timeval ? read_timeval(task, address, &duration)
-                  : read_timespec(task, address, &duration)) ||
-        duration == 0)
+                  : read_timespec(task, address, &duration)))
         return VERDICT_GO;
+    if (duration == 0) {
+        clock_wait_counted(box, task, true);
+        return VERDICT_GO;
+    }
     if (nothing_else) {
         enum verdict verdict = park(box, task, due_after(box, duration), address);
         task->wait.rest = rest;

@@ -31,7 +31,7 @@ struct task *task_add(struct box *box, pid_t tid)
 
     assert(!task_find(box, tid));
     task->tid = tid;
-    task->syscall_fd = task->stat_fd = task->slot = -1;
+    task->syscall_fd = task->stat_fd = task->slot = task->scratch = -1;
     task->next_in_bucket = *bucket(box, tid);
     *bucket(box, tid) = task;
     task->next = box->first_task;
@@ -59,6 +59,8 @@ void task_remove(struct box *box, struct task *task)
     struct process *process = task->process;
     if (process && task->slot >= 0)
         process->slots[task->slot / 64] &= ~(UINT64_C(1) << task->slot % 64);
+    if (process)
+        task_scratch_done(task);
     if (process && --process->task_count == 0)
         process_release(box, process);
     free(task);
@@ -144,9 +146,11 @@ static pid_t inside(pid_t tid)
     return end ? (pid_t)strtol(end, NULL, 10) : 0;
 }
 
-pid_t task_tid_inside(const struct task *task)
+pid_t task_tid_inside(struct task *task)
 {
-    return inside(task->tid);
+    if (!task->tid_inside)
+        task->tid_inside = inside(task->tid);
+    return task->tid_inside;
 }
 
 pid_t process_pid_inside(struct process *process)

@@ -93,6 +93,7 @@ void vclock_init(struct vclock *clock, const struct box_options *options)
         clock->page->version = BOX_ABI_VERSION;
         clock->page->read_limit = vclock_held(clock) ? READ_LIMIT : UINT64_MAX;
         clock->page->never[0] = INT64_MAX / (int64_t)NS_PER_SEC / 2;
+        clock->page->past[1] = 1;
     }
     publish(clock);
 }

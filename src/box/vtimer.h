@@ -17,8 +17,10 @@ struct vtimer {
     uint64_t value; /* sigev_value */
     int overrun;
     /* timerfd */
-    int fd; /* of the supervisor, same open file */
-    uint64_t unread, fired;
+    int fd;       /* of the supervisor, same open file */
+    pid_t holder; /* a process that had it, lately */
+    int holder_fd;
+    uint64_t unread;
 };
 
 /* As struct itimerspec has it: interval and value, in seconds and nanoseconds. */

@@ -3,5 +3,16 @@
 #include <errno.h>
 static inline const char *guest_errno_name(int e)
 {
-    return e == EINTR ? "EINTR" : e == EAGAIN ? "EAGAIN" : e == ETIMEDOUT ? "ETIMEDOUT" : "?";
+    switch (e) {
+    case EINTR:
+        return "EINTR";
+    case EAGAIN:
+        return "EAGAIN";
+    case ETIMEDOUT:
+        return "ETIMEDOUT";
+    case EINVAL:
+        return "EINVAL";
+    default:
+        return "?";
+    }
 }

@@ -1,7 +1,10 @@
-/* A wait leaves the registers of its arguments as they were, whether it ends in time or not.
+/* A wait leaves the registers of its arguments as they were, whether it ends in time, not in time,
+or
+ * at once because its time had come.
 EXPECT
 poll 500 500
 futex kept kept
+at once kept kept
 epoll 300 300
 */
 #include "guest.h"
@@ -37,6 +40,13 @@ int main(void)
     value = 1; /* EAGAIN at once */
     raw(SYS_futex, (long)&word, 0, &value, &address);
     printf("futex %s %s\n", kept ? "kept" : "lost", address == (long)&t ? "kept" : "lost");
+    t = (struct timespec){0, 0};
+    value = 0;
+    raw(SYS_futex, (long)&word, 0, &value, &address);
+    kept = address == (long)&t;
+    t.tv_sec = 1; /* on the monotonic clock: long ago */
+    raw(SYS_futex, (long)&word, 9, &value, &address);
+    printf("at once %s %s\n", kept ? "kept" : "lost", address == (long)&t ? "kept" : "lost");
     int e = epoll_create1(0);
     struct epoll_event ev = {.events = EPOLLIN};
     long max = 1, ms = 300;
