@@ -70,7 +70,6 @@ struct vitro_box_options {   /* zero is the default of each; argv has none */
 enum vitro_box_outcome {
     VITRO_BOX_EXITED, /* wait_status is the program's */
     VITRO_BOX_DEADLOCK,
-    VITRO_BOX_LIVELOCK,
     VITRO_BOX_CEILING, /* a budget or the real ceiling */
     VITRO_BOX_REFUSED, /* the program asked for what a box cannot give */
     VITRO_BOX_NOT_FOUND,

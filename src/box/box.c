@@ -302,7 +302,7 @@ static void on_syscall_stop(struct box *box, struct task *task)
         task_resume(box, task, 0);
 }
 
-/* rdtsc and rdtscp are made to fault; the counter is the monotonic clock in ns. */
+/* rdtsc and rdtscp are made to fault. */
 static bool emulate_tsc(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
@@ -315,10 +315,9 @@ static bool emulate_tsc(struct box *box, struct task *task)
         rdtscp = guest_read(task, regs->rip, code, 3) == 0 && code[2] == 0xf9;
     if (!rdtsc && !rdtscp)
         return false;
-    clock_read_counted(box, task);
-    uint64_t now = (uint64_t)vclock_now(&box->clock);
-    regs->rax = now & 0xffffffffu;
-    regs->rdx = now >> 32;
+    uint64_t counter = clock_counter(box, task);
+    regs->rax = counter & 0xffffffffu;
+    regs->rdx = counter >> 32;
     if (rdtscp)
         regs->rcx = 0;
     regs->rip += rdtscp ? 3 : 2;

@@ -140,6 +140,7 @@ struct process {
     uint64_t spun_ns;               /* of those, since time last passed by other means */
     int64_t started_ns;             /* virtual monotonic */
     uint64_t raw_reads;             /* clock reads by system call since the last other event */
+    uint64_t counter_read;          /* the time stamp counter, as last read */
     unsigned waits_over_at_once;    /* the same of waits until a time that had come */
     struct rng random;              /* the stream behind getrandom */
     uint64_t random_draws, random_bytes, random_opens;
@@ -208,7 +209,8 @@ struct box {
     unsigned writes_noted; /* calls that write to files, since the clock moved */
     struct file_times *times;
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
-    struct random_pipe *random_pipes;       /* special.c */
+    size_t socket_timeout_count, socket_timeout_limit;
+    struct random_pipe *random_pipes; /* special.c */
     uint64_t specials_made;
     int caller_fd;        /* pidfd of who made the supervisor */
     int cpu;              /* the box's, order.c; -1: any */
@@ -274,6 +276,8 @@ int guest_read_text(struct task *task, uint64_t address, char *text, size_t size
 enum { SCRATCH_BYTES = 32 };
 uint64_t task_scratch(struct task *task);
 void task_scratch_done(struct task *task);
+int task_borrow_fd(const struct task *task,
+                   int fd); /* for the same open file, the caller's; or -1 */
 void task_resume(struct box *box, struct task *task, int signal);
 void task_skip(struct task *task, long result); /* the call is not made; this is its result */
 /* exec.c */
@@ -341,6 +345,7 @@ bool vclock_virtual(const struct vclock *clock); /* anything but the plain real 
 
 /* sys_time.c */
 void clock_read_counted(struct box *box, struct task *task);
+uint64_t clock_counter(struct box *box, struct task *task); /* the time stamp counter */
 /* A wait was over at once; `only_looks`: of the kind that is also made to have a look. */
 void clock_wait_counted(struct box *box, struct task *task, bool only_looks);
 void clock_spin_over(struct process *process);

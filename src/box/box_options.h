@@ -61,7 +61,6 @@ struct box_options {
 enum box_outcome {
     BOX_EXITED, /* status is the program's */
     BOX_DEADLOCK,
-    BOX_LIVELOCK,
     BOX_CEILING, /* a budget or the real ceiling */
     BOX_REFUSED, /* the program asked for what a box cannot give (32-bit code) */
     BOX_NOT_FOUND,

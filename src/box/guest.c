@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* guest: registers, memory and calls of a stopped task. */
 #include "box/box_internal.h"
+#include "base/fd.h"
 #include "base/trace.h"
 #include <assert.h>
 #include <errno.h>
@@ -145,6 +146,13 @@ void task_scratch_done(struct task *task)
     if (task->scratch >= 0)
         task->process->scratch &= ~(UINT64_C(1) << task->scratch);
     task->scratch = -1;
+}
+
+int task_borrow_fd(const struct task *task, int fd)
+{
+    CLEANUP(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, task->process->pid, 0);
+
+    return pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 }
 
 void task_resume(struct box *box, struct task *task, int signal)

@@ -339,7 +339,6 @@ int box_exit_code(const struct box_options *options, const struct box_findings *
 
     switch (findings->outcome) {
     case BOX_DEADLOCK:
-    case BOX_LIVELOCK:
         return 123;
     case BOX_CEILING:
         return 124;

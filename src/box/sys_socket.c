@@ -6,18 +6,23 @@
  * and a process that has set one is from then on stopped at every call it makes (PTRACE_SYSCALL
  * instead of PTRACE_CONT): rare enough to be slow. */
 #include "box/policy.h"
+#include "base/fd.h"
+#include "base/text.h"
 #include "base/when.h"
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 struct socket_timeout {
     struct socket_timeout *next;
     uint64_t inode;
     int64_t receive_ns, send_ns; /* 0: none */
+    bool is_open;                /* as of the last look at all of them */
 };
 
 static uint64_t inode_of(const struct task *task, int fd)
@@ -35,6 +40,64 @@ static struct socket_timeout *find(struct box *box, uint64_t inode)
 
     while (timeout && timeout->inode != inode)
         timeout = timeout->next;
+    return timeout;
+}
+
+static void look_at(struct box *box, pid_t pid)
+{
+    char path[48], target[64];
+    struct dirent *entry;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *directory = opendir(path);
+    while (directory && (entry = readdir(directory))) {
+        ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target - 1);
+        target[length > 0 ? length : 0] = '\0';
+        struct socket_timeout *timeout =
+            text_starts(target, "socket:[") ? find(box, strtoull(target + 8, NULL, 10)) : NULL;
+        if (timeout)
+            timeout->is_open = true;
+    }
+    if (directory)
+        (void)closedir(directory);
+}
+
+/* Sockets that nobody has any more are forgotten before they become many. */
+static void forget_closed(struct box *box)
+{
+    size_t left = 0;
+
+    for (struct socket_timeout *timeout = box->socket_timeouts; timeout; timeout = timeout->next)
+        timeout->is_open = false;
+    for (struct process *process = box->processes; process; process = process->next)
+        look_at(box, process->pid);
+    for (struct socket_timeout **link = &box->socket_timeouts; *link;) {
+        struct socket_timeout *timeout = *link;
+        if (timeout->is_open) {
+            link = &timeout->next;
+            left++;
+            continue;
+        }
+        *link = timeout->next;
+        free(timeout);
+    }
+    box->socket_timeout_count = left;
+    box->socket_timeout_limit = 2 * left + 64;
+}
+
+static struct socket_timeout *find_or_add(struct box *box, uint64_t inode)
+{
+    struct socket_timeout *timeout = find(box, inode);
+
+    if (timeout)
+        return timeout;
+    if (box->socket_timeout_count >= box->socket_timeout_limit)
+        forget_closed(box);
+    timeout = mem_alloc(sizeof *timeout);
+    timeout->inode = inode;
+    timeout->next = box->socket_timeouts;
+    box->socket_timeouts = timeout;
+    box->socket_timeout_count++;
     return timeout;
 }
 
@@ -57,13 +120,7 @@ enum verdict sys_setsockopt(struct box *box, struct task *task)
     if (!inode || regs->r8 < sizeof value || guest_read(task, regs->r10, value, sizeof value) < 0 ||
         value[1] < 0 || value[1] >= 1000000)
         return VERDICT_GO; /* the kernel names the error */
-    struct socket_timeout *timeout = find(box, inode);
-    if (!timeout) {
-        timeout = mem_alloc(sizeof *timeout);
-        timeout->inode = inode;
-        timeout->next = box->socket_timeouts;
-        box->socket_timeouts = timeout;
-    }
+    struct socket_timeout *timeout = find_or_add(box, inode);
     int64_t ns = value[0] < 0 || value[0] > INT64_MAX / 4 / (int64_t)NS_PER_SEC
                      ? 0
                      : value[0] * (int64_t)NS_PER_SEC + value[1] * 1000;
@@ -122,6 +179,26 @@ static void timed_exit(struct box *box, struct task *task)
     wait_end(box, task);
 }
 
+/* A connection begins with the timeouts of the socket that it came to, unless that is a local one.
+ */
+static void accept_exit(struct box *box, struct task *task)
+{
+    const struct socket_timeout *from = find(box, task->note[0]);
+    long fd = (long)task_regs(task)->rax;
+
+    timed_exit(box, task);
+    uint64_t inode = fd >= 0 ? inode_of(task, (int)fd) : 0;
+    CLEANUP(fd_close) int own = from && inode ? task_borrow_fd(task, (int)fd) : -1;
+    int domain = AF_UNIX;
+    socklen_t length = sizeof domain;
+    if (own < 0 || getsockopt(own, SOL_SOCKET, SO_DOMAIN, &domain, &length) < 0 ||
+        domain == AF_UNIX)
+        return;
+    struct socket_timeout copy = *from, *timeout = find_or_add(box, inode);
+    timeout->receive_ns = copy.receive_ns;
+    timeout->send_ns = copy.send_ns;
+}
+
 /* At the entry of any call of a watched process. */
 void socket_call(struct box *box, struct task *task)
 {
@@ -130,14 +207,21 @@ void socket_call(struct box *box, struct task *task)
 
     if (!way)
         return;
-    struct socket_timeout *timeout = find(box, inode_of(task, (int)regs->rdi));
+    uint64_t inode = inode_of(task, (int)regs->rdi);
+    bool accepts = (long)regs->orig_rax == SYS_accept || (long)regs->orig_rax == SYS_accept4;
+    struct socket_timeout *timeout = find(box, inode);
+    if (timeout && accepts) {
+        task->note[0] = inode;
+        task->on_exit = accept_exit;
+    }
     int64_t ns = timeout ? way < 0 ? timeout->receive_ns : timeout->send_ns : 0;
     if (!ns)
         return;
     long timed_out = (long)regs->orig_rax == SYS_connect ? -EINPROGRESS : -EAGAIN;
     wait_end(box, task);
     wait_begin(box, task, vclock_now(&box->clock) + ns, timed_out);
-    task->on_exit = timed_exit;
+    if (!accepts)
+        task->on_exit = timed_exit;
 }
 
 void sockets_done(struct box *box)

@@ -22,7 +22,7 @@
 #include <time.h>
 
 enum { READS_A_TICK = 1024 }; /* reads by system call; the vDSO's own limit is in vclock.c */
-enum { WAITS_A_TICK = 4, LOOKS_A_TICK = 64 };
+enum { WAITS_A_TICK = 4, LOOKS_A_TICK = 64, COUNTER_STEP = 64 };
 static const int64_t TICK_NS_MIN = 100 * 1000, WAIT_TICK_NS_MAX = 50 * 1000;
 
 static int64_t between(int64_t least, int64_t value, int64_t most)
@@ -75,6 +75,18 @@ void clock_read_counted(struct box *box, struct task *task)
     process->raw_reads = 0;
     reset_page_reads(task);
     tick(box, task, between(TICK_NS_MIN, (int64_t)process->spun_ns / 64, INT64_MAX));
+}
+
+/* The time stamp counter is the monotonic clock in ns; but two readings of it are never the same,
+ * and programs count on that (Go's tracer does, in steps of 64). */
+uint64_t clock_counter(struct box *box, struct task *task)
+{
+    struct process *process = task->process;
+
+    clock_read_counted(box, task);
+    uint64_t now = (uint64_t)vclock_now(&box->clock), next = process->counter_read + COUNTER_STEP;
+    process->counter_read = now > next ? now : next;
+    return process->counter_read;
 }
 
 void clock_wait_counted(struct box *box, struct task *task, bool only_looks)

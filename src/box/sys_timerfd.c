@@ -50,13 +50,6 @@ static clockid_t timerfd_clock(struct task *task, int fd)
     return line ? (clockid_t)strtol(line + 8, NULL, 10) : CLOCK_MONOTONIC;
 }
 
-static int borrow_fd(struct task *task, int fd)
-{
-    CLEANUP(fd_close) int pidfd = (int)syscall(SYS_pidfd_open, task->process->pid, 0);
-
-    return pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-}
-
 /* Arms the guest's timerfd so that exactly `count` expirations can be read from it now. */
 static void make_readable(struct vtimer *timer, uint64_t count)
 {
@@ -201,7 +194,7 @@ static struct vtimer *add_timerfd(struct box *box, struct task *task, int fd)
 
     if (all->count >= all->limit)
         collect_all(box);
-    int own = borrow_fd(task, fd);
+    int own = task_borrow_fd(task, fd);
     if (own < 0)
         return NULL;
     struct vtimer *timer = mem_alloc(sizeof *timer);

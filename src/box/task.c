@@ -78,6 +78,7 @@ struct process *process_add(struct box *box, struct process *parent, pid_t pid)
     if (parent) { /* fork keeps the memory, so our pages are there */
         process->vdso_ready = parent->vdso_ready;
         process->patches = parent->patches;
+        process->counter_read = parent->counter_read;
         process->loader = parent->loader;
         process->loader_base = parent->loader_base;
         process->watched = parent->watched;

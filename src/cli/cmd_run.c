@@ -64,8 +64,6 @@ static const char *outcome_word(const struct box_findings *findings, int code)
     switch (findings->outcome) {
     case BOX_DEADLOCK:
         return "DEADLOCK";
-    case BOX_LIVELOCK:
-        return "LIVELOCK";
     case BOX_CEILING:
         return "STOPPED";
     case BOX_REFUSED:

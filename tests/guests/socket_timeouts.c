@@ -3,6 +3,7 @@
 EXPECT
 recv EAGAIN after 3.0
 accept EAGAIN after 2.5
+from its listener: EAGAIN after 2.5
 read of what came 1 after 2.0
 set to 3.0
 two small writes arrive: 2 bytes after 0.0
@@ -35,6 +36,13 @@ int main(void)
     t = now_ns();
     r = accept(server, NULL, NULL);
     printf("accept %s after %.1f\n", why(r), since(t));
+    int c2 = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(c2, (struct sockaddr *)&address, size) < 0)
+        return 1;
+    int s2 = accept(server, NULL, NULL);
+    t = now_ns();
+    r = (int)read(s2, &byte, 1);
+    printf("from its listener: %s after %.1f\n", why(r), since(t));
     t = now_ns();
     if (fork() == 0) {
         sleep(2);
