@@ -5,3 +5,5 @@ $(O)/tools/fs-%: $(O)/tests/tools/fs_%.o $(O)/libvitro.a
 	@mkdir -p $(@D)
 	@echo "  link   $@"
 	@$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS) $(LDFLAGS)
+
+-include $(wildcard $(O)/tests/tools/*.d)
