@@ -544,6 +544,9 @@ static void check_ceiling(struct box *box)
         return;
     CLEANUP(buf_done) struct buf text = {0};
     report_blocked(box, &text);
+    if (computing_is_long(box))
+        buf_adds(&text, "A paused clock stands while guests compute. One that measures how fast it "
+                        "is, as benchmarks do, waits in vain: let time pass with --clock +0s\n");
     box_end(box, BOX_CEILING, "still running at the real-time ceiling (--timeout)\n%s",
             buf_text(&text));
 }

@@ -427,7 +427,8 @@ int box_tape_close(struct box *box, struct err *err);
 
 /* computing.c: somebody runs. True if a deadline came although. */
 bool computing_step(struct box *box, uint64_t now_ns, bool any_event);
-void computing_over(struct box *box); /* the box is idle */
+void computing_over(struct box *box);          /* the box is idle */
+bool computing_is_long(const struct box *box); /* nobody was idle for seconds, and no time passed */
 
 /* outside.c: all are idle, but somebody outside may answer before `next` (or at all). */
 bool outside_pending(struct box *box, const struct deadline *next);

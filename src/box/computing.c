@@ -43,6 +43,11 @@ static bool computes(struct task *task)
     return task->process && task->state == TASK_RUNNING && !idle_blocked_call(task, &call);
 }
 
+bool computing_is_long(const struct box *box)
+{
+    return box->clock.mode == BOX_CLOCK_PAUSED && box->computing.busy_ns >= QUIET_GRACE;
+}
+
 /* Whoever can run has used that much CPU time, and lets others go first. */
 static void charge(struct box *box, uint64_t ns)
 {
