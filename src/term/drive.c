@@ -182,13 +182,14 @@ static void ask(vitro_term *t, enum settle_op op, uint64_t until_ns)
     (void)send(t->socket, &request, sizeof request, MSG_NOSIGNAL);
 }
 
-/* True if it answers the last request. */
-static bool take_reply(vitro_term *t)
+/* True if it answers the last request. *ret_gone when nothing will come any more. */
+static bool take_reply(vitro_term *t, bool *ret_gone)
 {
     struct settle_reply reply;
+    ssize_t count = recv(t->socket, &reply, sizeof reply, MSG_DONTWAIT);
 
-    if (recv(t->socket, &reply, sizeof reply, MSG_DONTWAIT) != sizeof reply ||
-        reply.serial != t->serial)
+    *ret_gone = count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+    if (count != sizeof reply || reply.serial != t->serial)
         return false;
     t->elapsed_ns = (uint64_t)reply.elapsed_ns;
     t->now_ns = reply.now_ns;
@@ -247,8 +248,10 @@ static int poll_ms(uint64_t until_ns)
 
 static int wait_for_box(vitro_term *t, uint64_t give_up_ns, bool at_output, enum drive_end *ret)
 {
+    bool gone = false; /* the supervisor, which is taking the box down */
+
     for (;;) {
-        struct pollfd fds[3] = {{.fd = t->socket, .events = POLLIN},
+        struct pollfd fds[3] = {{.fd = gone ? -1 : t->socket, .events = POLLIN},
                                 {.fd = t->master, .events = POLLIN},
                                 {.fd = vitro_box_fd(t->box), .events = POLLIN}};
         if (poll(fds, 3, poll_ms(give_up_ns)) < 0 && errno != EINTR)
@@ -260,7 +263,7 @@ static int wait_for_box(vitro_term *t, uint64_t give_up_ns, bool at_output, enum
             *ret = DRIVE_ENDED;
             return note_end(t);
         }
-        if (fds[0].revents & POLLIN && take_reply(t)) {
+        if (fds[0].revents && take_reply(t, &gone)) {
             ssize_t more = drive_drain(t);
             if (more < 0)
                 return too_much(t);
