@@ -21,9 +21,9 @@ static void add_outside(struct buf *buf, const struct fs_change *change)
     if (change->after.type == FS_FILE)
         buf_addf(buf, " (%llu bytes)", (unsigned long long)change->after.size);
     buf_addc(buf, '\n');
-    if (fs_diff_has_owner(change)) {
+    if (fs_diff_is_beside(change)) {
         buf_adds(buf, "outside: ");
-        fs_diff_add_owner(buf, change);
+        fs_diff_add_beside(buf, change);
     }
 }
 
@@ -55,7 +55,7 @@ static int print_patch(const struct fs_changes *changes, struct fs_blobs *blobs,
         return r;
     fs_diff_add_summary(&text, &counts);
     if (!stat)
-        fs_diff_add_owners(&text, changes);
+        fs_diff_add_all_beside(&text, changes);
     for (size_t i = 0; i < changes->note_count; i++)
         buf_addf(&text, "%s\n", changes->notes[i]);
     for (size_t i = 0; i < changes->count; i++)

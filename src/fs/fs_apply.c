@@ -2,6 +2,8 @@
 #include "fs/fs_apply.h"
 #include "base/fd.h"
 #include "fs/fs_apply_internal.h"
+#include "fs/fs_walk_internal.h"
+#include "fs/fs_xattrs.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -57,6 +59,19 @@ static bool is_applied(const struct fs_change *change)
     return !change->outside && change->after.type != FS_SOCKET && change->after.type != FS_DEVICE;
 }
 
+/* Attributes of what stays; the rest is staged with its own. */
+static void plan_xattrs(struct apply *apply, size_t index)
+{
+    const struct fs_change *change = &apply->changes->items[index];
+
+    if (is_applied(change) && fs_apply_keeps_content(change) && change->after.xattrs)
+        fs_steps_add(&apply->steps, &(struct fs_step){.kind = FS_STEP_XATTR,
+                                                      .number = (unsigned)index,
+                                                      .path = change->path,
+                                                      .old_xattrs = change->before.xattrs,
+                                                      .new_xattrs = change->after.xattrs});
+}
+
 static int compare_deepest_first(const void *a, const void *b)
 {
     return strcmp(((const struct fs_step *)b)->path, ((const struct fs_step *)a)->path);
@@ -92,6 +107,8 @@ static void plan(struct apply *apply)
             !fs_apply_keeps_content(&items[i]))
             fs_steps_add(&apply->steps, &step);
     }
+    for (size_t i = 0; i < count; i++)
+        plan_xattrs(apply, i);
     for (size_t i = count; i-- > 0;) {
         mode_t mode = items[i].after.mode;
         if (!is_applied(&items[i]))
@@ -127,9 +144,52 @@ static int give_owner(const struct apply *apply, const struct fs_change *change,
     return 0;
 }
 
+/* Attributes that are told must be had; else what it replaces, or was, lends its own. */
+static int give_xattrs(const struct apply *apply, const struct fs_change *change, int fd,
+                       struct err *err)
+{
+    const char *wanted = change->after.xattrs;
+    CLEANUP(buf_done) struct buf lent = {0};
+
+    if (!wanted && change->before.type == change->after.type) {
+        CLEANUP(fd_close)
+        int old = fs_open_beneath(apply->root, change->from ? change->from : change->path,
+                                  O_PATH | O_NOFOLLOW);
+        if (old >= 0 && fs_xattrs_read(old, &lent) == 0 && lent.length)
+            (void)fs_xattrs_write(fd, buf_text(&lent));
+    }
+    int r = wanted ? fs_xattrs_write(fd, wanted) : 0;
+    return r < 0 ? err_set(err, r, "give '%s' its extended attributes: %s", change->path,
+                           strerror(-r))
+                 : 0;
+}
+
+/* A file with several names: staged once, then linked. */
+static int stage_link(const struct apply *apply, const struct fs_change *change, const char *name,
+                      struct err *err)
+{
+    size_t first = fs_changes_find(apply->changes, change->link);
+    const char *base = NULL;
+    char staged[32];
+    int r;
+
+    if (first < apply->changes->count && !fs_apply_keeps_content(&apply->changes->items[first])) {
+        (void)snprintf(staged, sizeof staged, "%zu.new", first);
+        r = linkat(apply->stage, staged, apply->stage, name, 0);
+    } else {
+        CLEANUP(fd_close) int parent = fs_apply_parent(apply->root, change->link, &base);
+        r = parent < 0 ? -1 : linkat(parent, base, apply->stage, name, 0);
+    }
+    return r < 0 ? err_set(err, -errno, "make '%s' another name of '%s': %m", change->path,
+                           change->link)
+                 : 0;
+}
+
 static int stage_file(const struct apply *apply, const struct fs_change *change, const char *name,
                       struct err *err)
 {
+    if (change->link)
+        return stage_link(apply, change, name, err);
     CLEANUP(fd_close) int fd =
         openat(apply->stage, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
@@ -143,7 +203,7 @@ static int stage_file(const struct apply *apply, const struct fs_change *change,
         return r;
     if (fchmod(fd, change->after.mode) < 0)
         return err_set(err, -errno, "stage '%s': %m", change->path);
-    return 0;
+    return give_xattrs(apply, change, fd, err);
 }
 
 static int stage_symlink(const struct apply *apply, const struct fs_change *change,
@@ -183,7 +243,10 @@ static int stage_change(const struct apply *apply, const struct fs_step *step, s
     mode_t open_mode = change->after.type == FS_DIR ? 0700 : 0; /* closed at the end: see plan */
     if (fchmodat(apply->stage, name, change->after.mode | open_mode, 0) < 0)
         return err_set(err, -errno, "stage '%s': %m", change->path);
-    return 0;
+    if (change->after.type != FS_DIR)
+        return 0;
+    CLEANUP(fd_close) int fd = openat(apply->stage, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    return give_xattrs(apply, change, fd, err);
 }
 
 static int stage_all(struct apply *apply, struct err *err)

@@ -5,6 +5,7 @@
 #include "fs/fs_diff.h"
 #include "fs/fs_names.h"
 #include "fs/fs_walk_internal.h"
+#include "fs/fs_xattrs.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +20,8 @@ struct check {
     struct fs_names gone; /* paths the changes take away */
     struct fs_names made; /* directories they make */
     struct fs_blobs *nowhere;
-    struct buf text; /* one line a conflict */
+    struct buf text;   /* one line a conflict */
+    struct buf xattrs; /* of the node that was looked at last */
     size_t conflicts;
 };
 
@@ -33,7 +35,7 @@ static void add_conflict(struct check *check, const char *path, const char *why)
 }
 
 /* The node as it is on disk now. */
-static int look(const struct check *check, const char *path, struct fs_node *ret, struct err *err)
+static int look(struct check *check, const char *path, struct fs_node *ret, struct err *err)
 {
     struct fs_side side;
     int r = fs_side_look(check->root, path, &side);
@@ -45,10 +47,15 @@ static int look(const struct check *check, const char *path, struct fs_node *ret
         return 0;
     ret->owner = (struct fs_owner){true, side.st.st_uid, side.st.st_gid};
     ret->mode = side.type == FS_SYMLINK ? 0777 : side.st.st_mode & 07777;
+    buf_clear(&check->xattrs);
     CLEANUP(fd_close) int fd = fs_open_beneath(
         check->root, path, (side.type == FS_FILE ? O_RDONLY | O_NONBLOCK : O_PATH) | O_NOFOLLOW);
     if (fd < 0)
         return err_set(err, fd, "open '%s': %s", path, strerror(-fd));
+    r = side.type == FS_SYMLINK ? 0 : fs_xattrs_read(fd, &check->xattrs);
+    if (r < 0)
+        return err_set(err, r, "read the attributes of '%s': %s", path, strerror(-r));
+    ret->xattrs = buf_text(&check->xattrs);
     if (side.type == FS_FILE)
         return fs_content_put(check->nowhere, fd, ret, err);
     char target[PATH_MAX];
@@ -77,6 +84,8 @@ static int check_before(struct check *check, const char *path, const struct fs_n
         add_conflict(check, path, "has other permissions now");
     else if (fs_owners_differ(&before->owner, &now.owner))
         add_conflict(check, path, "belongs to somebody else now");
+    else if (before->type != FS_NONE && !fs_xattrs_same(before->xattrs, now.xattrs))
+        add_conflict(check, path, "has other extended attributes now");
     else if (has_content &&
              (now.size != before->size || memcmp(&now.hash, &before->hash, sizeof now.hash) != 0))
         add_conflict(check, path, "has other content than the run saw");
@@ -140,6 +149,20 @@ static int check_owner(const struct fs_change *change, struct err *err)
                          "'vitro diff | git apply'");
 }
 
+/* The name that stays, of a file that gets another, is still that file. */
+static int check_link(struct check *check, const struct fs_change *change, struct err *err)
+{
+    struct fs_node now;
+
+    if (!change->link || fs_changes_find(check->changes, change->link) < check->changes->count)
+        return 0;
+    int r = look(check, change->link, &now, err);
+    if (r == 0 && (now.type != FS_FILE || now.size != change->after.size ||
+                   memcmp(&now.hash, &change->after.hash, sizeof now.hash) != 0))
+        add_conflict(check, change->link, "has other content than the run saw");
+    return r;
+}
+
 static int check_change(struct check *check, const struct fs_change *change, struct err *err)
 {
     static const struct fs_node nothing;
@@ -159,6 +182,8 @@ static int check_change(struct check *check, const struct fs_change *change, str
         r = check_emptied(check, change->path, err);
     bool kept = change->after.has_blob ||
                 (change->after.type != FS_FILE && change->after.type != FS_SYMLINK);
+    if (r == 0)
+        r = check_link(check, change, err);
     if (r == 0)
         r = check_owner(change, err);
     if (r == 0 && !kept)
@@ -192,6 +217,7 @@ int fs_apply_check(int root, const struct fs_changes *changes, struct err *err)
         r = err_hint(err, "nothing was changed; run again, or look at 'vitro diff'");
     }
     buf_done(&check.text);
+    buf_done(&check.xattrs);
     fs_names_done(&check.gone);
     fs_names_done(&check.made);
     fs_blobs_free(check.nowhere);

@@ -5,6 +5,7 @@
  *     create N PATH        .vitro-apply/N.new -> PATH      done if N.new is not there
  *     chmod N PATH MODES   permissions of PATH             undone by setting the old ones
  *     chown N PATH OWNERS  owner and permissions of PATH   the same
+ *     xattr N PATH TEXTS   attributes of PATH              the same
  *
  * Whether a step was done can be seen on disk, so undoing can itself be interrupted. */
 #pragma once
@@ -16,7 +17,8 @@ enum fs_step_kind {
     FS_STEP_REMOVE = 'r',
     FS_STEP_CREATE = 'c',
     FS_STEP_CHMOD = 'm',
-    FS_STEP_CHOWN = 'o'
+    FS_STEP_CHOWN = 'o',
+    FS_STEP_XATTR = 'x'
 };
 
 struct fs_step {
@@ -25,6 +27,7 @@ struct fs_step {
     const char *path;                     /* borrowed from the changes or the journal */
     mode_t old_mode, new_mode;            /* of chmod and chown, which clears some */
     struct fs_owner old_owner, new_owner; /* of chown */
+    const char *old_xattrs, *new_xattrs;  /* of xattr: borrowed, as `path` */
 };
 
 struct fs_steps {

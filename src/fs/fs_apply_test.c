@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fs/fs_apply.h"
+#include "fs/fs_xattrs.h"
 #include "fs/fs_blobs.h"
 #include "lib/check.h"
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 struct fixture {
@@ -62,6 +64,21 @@ static void add_given(struct fixture *f)
     add(f, "zgiven", before, after);
 }
 
+/* Attributes of what stays, where the file system has such, and another name of what is new. */
+static void add_attributes(struct fixture *f)
+{
+    struct fs_node before = file_node(f, "same\n", 0644), after = before;
+    CLEANUP(mem_free) char *path = mem_format("%s/attr", f->worktree);
+
+    put(f->worktree, "attr", "same\n", 0644);
+    after.mode = 0600;
+    if (setxattr(path, "user.t", "old", 3, 0) == 0) {
+        before.xattrs = "user.t=6f6c64";
+        after.xattrs = "user.t=6e6577,user.u=";
+    }
+    add(f, "attr", before, after);
+}
+
 /* A worktree with one of everything, and a change of each kind. */
 static struct fixture make(void)
 {
@@ -76,7 +93,9 @@ static struct fixture make(void)
     put(f.worktree, "from", "moved\n", 0644);
     put(f.worktree, "todir", "file\n", 0644);
     f.changes = fs_changes_new(f.worktree);
+    add_attributes(&f);
     add(&f, "edit", file_node(&f, "one\n", 0644), file_node(&f, "two\n", 0644));
+    add(&f, "edit2", NOTHING, file_node(&f, "two\n", 0644))->link = "edit";
     add(&f, "gone", DIR_NODE, NOTHING);
     add(&f, "gone/file", file_node(&f, "away\n", 0600), NOTHING);
     add(&f, "kept", DIR_NODE, (struct fs_node){.type = FS_DIR, .mode = 0555});
@@ -110,6 +129,9 @@ static void describe(const char *worktree, struct buf *ret)
     while (fgets(line, sizeof line, pipe))
         buf_adds(ret, line);
     CHECK_INT(pclose(pipe), 0);
+    CLEANUP(mem_free) char *path = mem_format("%s/attr", worktree);
+    CLEANUP(fd_close) int fd = open(path, O_PATH | O_CLOEXEC);
+    CHECK_INT(fs_xattrs_read(fd, ret), 0);
 }
 
 TEST(every_kind_of_change_is_applied)
@@ -121,18 +143,23 @@ TEST(every_kind_of_change_is_applied)
     CLEANUP(mem_free) char *ours = mem_format("755  %s", self);
     CLEANUP(mem_free)
     char *wanted = mem_format(
-        ". d 755  %1$s\n./edit f 644  %1$s\n./kept d 555  %1$s\n./kept/new f 755  %1$s\n"
+        ". d 755  %1$s\n./attr f 600  %1$s\n./edit f 644  %1$s\n./edit2 f 644  %1$s\n./kept d 555  "
+        "%1$s\n./kept/new f 755  %1$s\n"
         "./mode f 755  %1$s\n./newdir d 500  %1$s\n./newdir/in f 644  %1$s\n./to f 644  %1$s\n"
         "./todir d 755  %1$s\n./todir/x f 644  %1$s\n./zgiven f %2$s\n"
-        "two\nnew\nsame\nin\nmoved\nx\nsame\n",
-        self, given ? given : ours);
+        "same\ntwo\ntwo\nnew\nsame\nin\nmoved\nx\nsame\n%3$s",
+        self, given ? given : ours, f.changes->items[0].after.xattrs ?: "");
+    struct stat one, two;
     struct fs_apply_report report;
     struct err err = {0};
 
     CHECK_OK(fs_apply(f.changes, f.blobs, &(struct fs_apply_options){0}, &report, &err), err);
-    CHECK_INT(report.applied, 12);
+    CHECK_INT(report.applied, 14);
     describe(f.worktree, &tree);
     CHECK_TEXT(buf_text(&tree), wanted);
+    CHECK_INT(stat(tmp_path("wt/edit"), &one), 0);
+    CHECK_INT(stat(tmp_path("wt/edit2"), &two), 0);
+    CHECK_INT(one.st_ino, two.st_ino);
     done(&f);
 }
 
@@ -230,7 +257,7 @@ TEST(a_step_that_fails_undoes_the_others)
     CLEANUP(buf_done) struct buf before = {0};
     CLEANUP(buf_done) struct buf after = {0};
     struct saboteur saboteur = {15, /* in the middle of the removals */
-                                tmp_path("wt/.vitro-apply/4.new")};
+                                tmp_path("wt/.vitro-apply/6.new")};
     struct fs_apply_options options = {.step = empty_stage, .step_arg = &saboteur};
     struct fs_apply_report report;
     struct err err = {0};

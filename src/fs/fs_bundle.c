@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "fs/fs_xattrs.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -81,6 +82,8 @@ static void add_node(struct buf *buf, const char *key, const struct fs_node *nod
     add_text(buf, "type", fs_type_name(node->type));
     if (node->owner.is_told)
         add_number(buf, "uid", node->owner.uid);
+    if (node->xattrs)
+        add_text(buf, "xattrs", node->xattrs);
     buf_addc(buf, '}');
 }
 
@@ -101,6 +104,8 @@ void fs_change_add_json(struct buf *buf, const struct fs_change *change)
     if (change->from)
         add_path(buf, "from", change->from);
     add_text(buf, "kind", kind_of(change));
+    if (change->link)
+        add_path(buf, "link", change->link);
     if (change->outside)
         add_true(buf, "outside");
     add_path(buf, "path", change->path);
@@ -242,7 +247,21 @@ static bool read_owner(const json_t *object, struct fs_owner *ret)
            g < UINT32_MAX;
 }
 
-static bool read_node(const json_t *object, struct fs_node *ret)
+static bool read_xattrs(const json_t *object, struct arena *arena, struct fs_node *ret)
+{
+    const json_t *xattrs = json_object_get(object, "xattrs");
+    const char *text = json_string_value(xattrs);
+
+    if (!xattrs)
+        return true;
+    if (!text || strlen(text) != json_string_length(xattrs) || !fs_xattrs_valid(text) ||
+        (ret->type != FS_FILE && ret->type != FS_DIR))
+        return false;
+    ret->xattrs = arena_dup(arena, text, strlen(text));
+    return true;
+}
+
+static bool read_node(const json_t *object, struct arena *arena, struct fs_node *ret)
 {
     char *end;
 
@@ -255,6 +274,8 @@ static bool read_node(const json_t *object, struct fs_node *ret)
     if (*end || bits > 07777 || !read_owner(object, &ret->owner))
         return false;
     ret->mode = (mode_t)bits;
+    if (!read_xattrs(object, arena, ret))
+        return false;
     if (ret->type != FS_FILE && ret->type != FS_SYMLINK)
         return true;
     const char *hash = json_string_value(json_object_get(object, "sha256"));
@@ -269,6 +290,7 @@ static bool read_change(const json_t *object, struct fs_changes *changes)
 {
     CLEANUP(buf_done) struct buf path = {0};
     CLEANUP(buf_done) struct buf from = {0};
+    CLEANUP(buf_done) struct buf link = {0};
     bool outside = json_is_true(json_object_get(object, "outside"));
 
     if (!read_path(object, "path", &path) || (!outside && !is_tame(buf_text(&path))))
@@ -281,9 +303,15 @@ static bool read_change(const json_t *object, struct fs_changes *changes)
             return false;
         change->from = arena_dup(&changes->arena, from.data, from.length);
     }
-    return read_node(json_object_get(object, "before"), &change->before) &&
-           read_node(json_object_get(object, "after"), &change->after) &&
+    if (read_path(object, "link", &link)) {
+        if (!is_tame(buf_text(&link)) || outside)
+            return false;
+        change->link = arena_dup(&changes->arena, link.data, link.length);
+    }
+    return read_node(json_object_get(object, "before"), &changes->arena, &change->before) &&
+           read_node(json_object_get(object, "after"), &changes->arena, &change->after) &&
            (change->before.type != FS_NONE || change->after.type != FS_NONE) &&
+           (!change->link || change->after.type == FS_FILE) &&
            (!change->from || (change->before.type != FS_NONE && change->after.type != FS_NONE));
 }
 

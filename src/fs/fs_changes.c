@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fs/fs_changes.h"
 #include "base/buf.h"
+#include "fs/fs_xattrs.h"
 #include <assert.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,13 +162,62 @@ bool fs_owners_differ(const struct fs_owner *a, const struct fs_owner *b)
     return a->is_told && b->is_told && (a->uid != b->uid || a->gid != b->gid);
 }
 
-void fs_changes_settle_owners(struct fs_changes *changes)
+/* By file, then by path. */
+static int compare_names(const void *a, const void *b)
+{
+    const struct fs_name *x = a, *y = b;
+
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    if (x->inode != y->inode)
+        return x->inode < y->inode ? -1 : 1;
+    return strcmp(x->path, y->path);
+}
+
+size_t fs_changes_find(const struct fs_changes *changes, const char *path)
+{
+    struct fs_change wanted = {.path = (char *)path};
+    struct fs_change *found = changes->count ? bsearch(&wanted, changes->items, changes->count,
+                                                       sizeof wanted, compare_paths)
+                                             : NULL;
+
+    return found ? (size_t)(found - changes->items) : changes->count;
+}
+
+static bool has(const struct fs_changes *changes, const char *path)
+{
+    return fs_changes_find(changes, path) < changes->count;
+}
+
+void fs_changes_settle_links(struct fs_changes *changes, struct fs_name *names, size_t count)
+{
+    if (count)
+        qsort(names, count, sizeof *names, compare_names);
+    for (size_t start = 0, end; start < count; start = end) {
+        size_t first = start; /* one that did not change is there already */
+        for (end = start; end < count && names[end].inode == names[start].inode &&
+                          names[end].device == names[start].device;
+             end++)
+            if (has(changes, names[first].path) && !has(changes, names[end].path))
+                first = end;
+        for (size_t i = start; i < end; i++) {
+            size_t change = fs_changes_find(changes, names[i].path);
+            if (i != first && change < changes->count)
+                changes->items[change].link = (char *)names[first].path;
+        }
+    }
+}
+
+void fs_changes_settle_facts(struct fs_changes *changes)
 {
     const struct fs_owner self = {true, geteuid(), getegid()};
 
     for (size_t i = 0; i < changes->count; i++) {
         struct fs_node *before = &changes->items[i].before, *after = &changes->items[i].after;
         bool is_new = before->type == FS_NONE;
+        if (!after->xattrs ||
+            (is_new ? !*after->xattrs : fs_xattrs_same(before->xattrs, after->xattrs)))
+            before->xattrs = after->xattrs = NULL;
         if (fs_owners_differ(is_new ? &self : &before->owner, &after->owner))
             continue;
         before->owner = after->owner = (struct fs_owner){0};

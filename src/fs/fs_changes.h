@@ -32,11 +32,13 @@ struct fs_node {
     bool sparse;       /* the stored form is a sparse image (fs_blobs.h) */
     bool has_blob;     /* the content is in the blobs */
     struct fs_owner owner;
+    const char *xattrs; /* text of fs_xattrs.h, told only where it is a change; NULL otherwise */
 };
 
 struct fs_change {
     char *path;
     char *from;   /* for a rename: where it was; NULL otherwise */
+    char *link;   /* another name of the same file, which is there after the run; NULL otherwise */
     bool outside; /* not in the worktree */
     bool stale;   /* the real file changed while the run went on */
     struct fs_node before, after;
@@ -65,9 +67,20 @@ void fs_changes_note(struct fs_changes *changes, const char *format, ...) PRINTF
 /* Sorts, and turns a file deleted here and added there with the same content into a rename. */
 void fs_changes_finish(struct fs_changes *changes);
 
-/* Forgets all owners that are no change; to be called once, after finish, when both sides of all
- * changes tell theirs. */
-void fs_changes_settle_owners(struct fs_changes *changes);
+/* One name of a file with several: `path` is in the worktree, and changed or not. */
+struct fs_name {
+    uint64_t device, inode;
+    const char *path; /* of the changes' arena */
+};
+/* Names of one file: all that changed but the first tell of the first. To be called after finish.
+ */
+void fs_changes_settle_links(struct fs_changes *changes, struct fs_name *names, size_t count);
+
+size_t fs_changes_find(const struct fs_changes *changes, const char *path); /* or `count` */
+
+/* Forgets all owners and attributes that are no change; to be called once, after finish, when both
+ * sides of all changes tell theirs. */
+void fs_changes_settle_facts(struct fs_changes *changes);
 bool fs_owners_differ(const struct fs_owner *a, const struct fs_owner *b); /* false if untold */
 
 const char *fs_type_name(enum fs_type type); /* "file", "dir", ... */

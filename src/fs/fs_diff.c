@@ -262,11 +262,11 @@ static bool is_in_git(const char *path)
     return false;
 }
 
-static bool is_owner_alone(const struct fs_change *change)
+static bool is_beside_alone(const struct fs_change *change)
 {
     const struct fs_node *a = &change->before, *b = &change->after;
 
-    return fs_diff_has_owner(change) && !change->from && a->type == b->type && a->mode == b->mode &&
+    return fs_diff_is_beside(change) && !change->from && a->type == b->type && a->mode == b->mode &&
            (!is_content(a) ||
             (a->size == b->size && memcmp(&a->hash, &b->hash, sizeof a->hash) == 0));
 }
@@ -278,10 +278,12 @@ static bool is_unsaid(const struct fs_change *change, struct fs_diff_counts *cou
 
     if (change->outside)
         return ++counts->outside;
-    counts->owners += fs_diff_has_owner(change);
+    counts->owners += after->owner.is_told;
+    counts->xattrs += after->xattrs != NULL;
+    counts->links += change->link != NULL;
     if (is_in_git(change->path))
         return ++counts->in_git;
-    if (is_owner_alone(change))
+    if (is_beside_alone(change))
         return true;
     if (!is_content(before) && !is_content(after))
         return ++counts->unsaid;
@@ -334,7 +336,7 @@ int fs_diff_add_stat(struct buf *buf, const struct fs_change *change, struct fs_
     int r = add_change(&(struct writer){NULL, false}, change, blobs, counts, err);
 
     if (r == 0 && !change->outside)
-        fs_diff_add_owner(buf, change);
+        fs_diff_add_beside(buf, change);
     if (r < 0 || counts->files == before.files)
         return r;
     buf_addf(buf, "%6zu + %6zu -  ", counts->lines_added - before.lines_added,
@@ -369,6 +371,10 @@ void fs_diff_add_summary(struct buf *buf, const struct fs_diff_counts *counts)
               "changes of directories, permissions or special files are not in the patch");
     add_count(buf, counts->owners, "change of an owner is not in the patch",
               "changes of owners are not in the patch");
+    add_count(buf, counts->xattrs, "change of extended attributes is not in the patch",
+              "changes of extended attributes are not in the patch");
+    add_count(buf, counts->links, "name is one of several of one file, which the patch cannot say",
+              "names are one of several of one file, which the patch cannot say");
     add_count(buf, counts->outside, "write outside the worktree (--all lists it)",
               "writes outside the worktree (--all lists them)");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fs_diff: changes as a patch in git's format, which `git apply` takes whole and `patch -p1` but
  * for binary files. What the format cannot say is counted instead: directories and special files,
- * owners (the first are named),
+ * owners, extended attributes and names of one file (the first are named),
  * files inside a .git directory (git apply refuses them), files of more than FS_DIFF_BYTES_MAX, and
  * writes outside the worktree. `vitro apply` does them all. */
 #pragma once
@@ -16,7 +16,8 @@ struct fs_diff_counts {
     size_t lines_added, lines_removed;
     size_t in_git, outside, too_large; /* not in it */
     size_t unsaid; /* directories, permissions beyond the executable bit, fifos, sockets */
-    size_t owners; /* in the patch or not; their lines are in the summary, or in `--stat` */
+    /* In the patch or not; their lines are in the summary, or in `--stat`. */
+    size_t owners, xattrs, links;
 };
 
 /* Appends the patch of one change, nothing if it has none, and counts it. -errno if a content
@@ -30,11 +31,12 @@ int fs_diff_add_stat(struct buf *buf, const struct fs_change *change, struct fs_
 /* " 3 files changed, 4 insertions(+), 1 deletion(-)" and lines about what is not in the patch. */
 void fs_diff_add_summary(struct buf *buf, const struct fs_diff_counts *counts);
 
-/* fs_diff_owners.c: "owner of PATH: 0:0 -> 1000:1000", nothing if that did not change. */
-bool fs_diff_has_owner(const struct fs_change *change);
-void fs_diff_add_owner(struct buf *buf, const struct fs_change *change);
-/* A line for each of the first ten in the worktree, and how many more there are. */
-void fs_diff_add_owners(struct buf *buf, const struct fs_changes *changes);
+/* fs_diff_beside.c: "owner of PATH: 0:0 -> 1000:1000", "attributes of PATH: user.a added", "PATH is
+ * another name of PATH"; nothing if none of them changed. */
+bool fs_diff_is_beside(const struct fs_change *change);
+void fs_diff_add_beside(struct buf *buf, const struct fs_change *change);
+/* Those of the first ten in the worktree, and how many more there are. */
+void fs_diff_add_all_beside(struct buf *buf, const struct fs_changes *changes);
 
 /* fs_diff_names.c: a path as git writes it, in C quotes if it must be. */
 void fs_diff_add_name(struct buf *buf, const char *prefix, const char *path);

@@ -7,6 +7,7 @@
 #include "fs/fs_mounts.h"
 #include "fs/fs_unmapped.h"
 #include "fs/fs_walk_internal.h"
+#include "fs/fs_xattrs.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -142,6 +143,13 @@ bool fs_walk_has_layers_below(const struct fs_walk *walk, const char *path)
     return false;
 }
 
+const char *fs_walk_inside(const struct fs_walk *walk, const char *path)
+{
+    const char *worktree = walk->layers.worktree;
+
+    return path + (strcmp(worktree, "/") == 0 ? 1 : strlen(worktree) + 1);
+}
+
 bool fs_walk_is_outside(const struct fs_walk *walk, const char *path)
 {
     return strcmp(path, walk->layers.worktree) != 0 &&
@@ -186,6 +194,18 @@ static struct fs_owner owner_of(const struct fs_walk *walk, const struct stat *s
     return is_told ? (struct fs_owner){true, st->st_uid, st->st_gid} : (struct fs_owner){0};
 }
 
+static const char *read_xattrs(struct fs_walk *walk, const struct fs_side *side)
+{
+    CLEANUP(buf_done) struct buf text = {0};
+    CLEANUP(fd_close)
+    int fd = side->facts ? fs_open_beneath(walk->upper, side->facts, O_PATH | O_NOFOLLOW)
+                         : fs_open_beneath(side->root, side->path, O_PATH | O_NOFOLLOW);
+
+    if (fd < 0 || fs_xattrs_read(fd, &text) < 0)
+        return NULL;
+    return arena_dup(&walk->changes->arena, buf_text(&text), text.length);
+}
+
 static int make_node(struct fs_walk *walk, const char *path, const struct fs_side *side,
                      struct fs_node *ret, struct err *err)
 {
@@ -196,6 +216,8 @@ static int make_node(struct fs_walk *walk, const char *path, const struct fs_sid
         ret->mode = 0;
     else
         ret->owner = owner_of(walk, &side->st);
+    if (fs_blobs_keep(blobs) && (side->type == FS_FILE || side->type == FS_DIR))
+        ret->xattrs = read_xattrs(walk, side);
     if (side->type == FS_SYMLINK) {
         CLEANUP(buf_done) struct buf target = {0};
         int r = read_link(side, &target);
@@ -231,7 +253,8 @@ static bool owners_differ(const struct stat *a, const struct stat *b)
 
 static bool nodes_differ(const struct fs_node *a, const struct fs_node *b)
 {
-    if (a->type != b->type || a->mode != b->mode || fs_owners_differ(&a->owner, &b->owner))
+    if (a->type != b->type || a->mode != b->mode || fs_owners_differ(&a->owner, &b->owner) ||
+        !fs_xattrs_same(a->xattrs, b->xattrs))
         return true;
     if (a->type != FS_FILE && a->type != FS_SYMLINK)
         return false;
@@ -255,7 +278,8 @@ int fs_walk_record(struct fs_walk *walk, const char *path, const struct fs_side 
         owners_differ(&before->st, &after->st))
         return 0; /* made by us on the way to the worktree */
     if (same_content && ((before->st.st_mode ^ after->st.st_mode) & 07777) == 0 &&
-        !owners_differ(&before->st, &after->st))
+        !owners_differ(&before->st, &after->st) &&
+        fs_xattrs_same(read_xattrs(walk, before), read_xattrs(walk, after)))
         return 0;
     int r = make_node(walk, path, before, &old, err);
     if (r == 0 && !same_content)
@@ -266,12 +290,12 @@ int fs_walk_record(struct fs_walk *walk, const char *path, const struct fs_side 
         new = old;
         new.mode = after->st.st_mode & 07777;
         new.owner = owner_of(walk, &after->st);
+        new.xattrs = outside ? NULL : read_xattrs(walk, after);
     }
     if (!nodes_differ(&old, &new))
         return 0;
-    const char *worktree = walk->layers.worktree;
-    size_t skip = strcmp(worktree, "/") == 0 ? 1 : strlen(worktree) + 1;
-    struct fs_change *change = fs_changes_add(walk->changes, outside ? path : path + skip);
+    struct fs_change *change =
+        fs_changes_add(walk->changes, outside ? path : fs_walk_inside(walk, path));
     change->outside = outside;
     change->before = old;
     change->after = new;
@@ -308,7 +332,7 @@ static int walk_file(struct fs_walk *walk, int store, struct err *err)
     struct stat st;
     if (parent < 0 || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return err_set(err, -errno, "look at '%s': %m", walk->layer->path);
-    before = (struct fs_side){fs_type_of(st.st_mode), st, parent, name, false};
+    before = (struct fs_side){fs_type_of(st.st_mode), st, parent, name, false, NULL};
     walk->upper = store;
     walk->lower = parent;
     int r = fs_side_look(store, copy, &after);
@@ -419,13 +443,15 @@ int fs_gather(int store, struct fs_blobs *blobs, struct fs_changes **ret, struct
         fs_blobs_free(walk.nowhere);
         if (r == 0) {
             fs_changes_finish(walk.changes);
-            fs_changes_settle_owners(walk.changes);
+            fs_changes_settle_facts(walk.changes);
+            fs_changes_settle_links(walk.changes, walk.names, walk.name_count);
             trace(TRACE_FS, "gathered %zu changes", walk.changes->count);
             *ret = walk.changes;
         } else {
             fs_changes_free(walk.changes);
         }
     }
+    free(walk.names);
     fs_layers_done(&walk.layers);
     return r < 0 ? err_wrap(err, "gather changes") : 0;
 }

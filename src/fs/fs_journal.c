@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "fs/fs_apply_internal.h"
 #include "fs/fs_walk_internal.h"
+#include "fs/fs_xattrs.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,8 +33,8 @@ int fs_apply_parent(int root, const char *path, const char **ret_name)
     return fs_open_beneath(root, directory, O_PATH | O_DIRECTORY | O_NOFOLLOW);
 }
 
-/* NUL-ended texts, so that any name fits: "r12 0644 0755 path", "o12 0644 0755 0 0 1000 1000 path".
- */
+/* NUL-ended texts, so that any name fits: "r12 0644 0755 path", "o12 0644 0755 0 0 1000 1000 path",
+ * "x12 0 0 path" and two more texts. */
 int fs_journal_write(int stage, const struct fs_steps *steps, struct err *err)
 {
     CLEANUP(buf_done) struct buf text = {0};
@@ -49,8 +50,11 @@ int fs_journal_write(int stage, const struct fs_steps *steps, struct err *err)
             buf_addf(&text, "%u %u %u %u ", (unsigned)step->old_owner.uid,
                      (unsigned)step->old_owner.gid, (unsigned)step->new_owner.uid,
                      (unsigned)step->new_owner.gid);
-        buf_adds(&text, step->path);
-        buf_addc(&text, '\0');
+        buf_add(&text, step->path, strlen(step->path) + 1);
+        if (step->kind == FS_STEP_XATTR) {
+            buf_add(&text, step->old_xattrs, strlen(step->old_xattrs) + 1);
+            buf_add(&text, step->new_xattrs, strlen(step->new_xattrs) + 1);
+        }
     }
     int r = fd < 0 ? -errno : fd_write_full(fd, text.data, text.length);
     if (r == 0 && (fsync(fd) < 0 || syncfs(fd) < 0 || /* the staged contents too */
@@ -60,23 +64,26 @@ int fs_journal_write(int stage, const struct fs_steps *steps, struct err *err)
 }
 
 /* Owner first: giving a file away clears its set-id bits. */
-static int facts_step(int root, const struct fs_step *step, const struct fs_owner *owner,
-                      mode_t mode)
+static int facts_step(int root, const struct fs_step *step, bool undo)
 {
+    const struct fs_owner *owner = undo ? &step->old_owner : &step->new_owner;
     CLEANUP(fd_close) int fd = fs_open_beneath(root, step->path, O_PATH | O_NOFOLLOW);
     char link[64];
 
     if (fd < 0)
         return fd;
+    if (step->kind == FS_STEP_XATTR)
+        return fs_xattrs_write(fd, undo ? step->old_xattrs : step->new_xattrs);
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     if (step->kind == FS_STEP_CHOWN && chown(link, owner->uid, owner->gid) < 0)
         return -errno;
-    return chmod(link, mode) < 0 ? -errno : 0;
+    return chmod(link, undo ? step->old_mode : step->new_mode) < 0 ? -errno : 0;
 }
 
 static bool is_facts(const struct fs_step *step)
 {
-    return step->kind == FS_STEP_CHMOD || step->kind == FS_STEP_CHOWN;
+    return step->kind == FS_STEP_CHMOD || step->kind == FS_STEP_CHOWN ||
+           step->kind == FS_STEP_XATTR;
 }
 
 static int rename_step(int root, int stage, const struct fs_step *step, bool into_stage)
@@ -96,7 +103,7 @@ static int rename_step(int root, int stage, const struct fs_step *step, bool int
 
 int fs_journal_do(int root, int stage, const struct fs_step *step, struct err *err)
 {
-    int r = is_facts(step) ? facts_step(root, step, &step->new_owner, step->new_mode)
+    int r = is_facts(step) ? facts_step(root, step, false)
                            : rename_step(root, stage, step, step->kind == FS_STEP_REMOVE);
 
     if (r == -EXDEV) {
@@ -122,7 +129,7 @@ int fs_journal_undo(int root, int stage, const struct fs_steps *steps, struct er
         const struct fs_step *step = &steps->items[i];
         int r = 0;
         if (is_facts(step)) {
-            r = facts_step(root, step, &step->old_owner, step->old_mode);
+            r = facts_step(root, step, true);
             r = r == -ENOENT ? 0 : r;
         } else if (was_done(stage, step)) {
             r = rename_step(root, stage, step, step->kind == FS_STEP_CREATE);
@@ -152,7 +159,7 @@ static bool parse_step(const char *text, struct fs_step *ret)
     int used = 0;
 
     if (sscanf(text, "%c%u %o %o %n", &kind, &number, &old_mode, &new_mode, &used) != 4 || !used ||
-        !strchr("rcmo", kind))
+        !strchr("rcmox", kind))
         return false;
     *ret = (struct fs_step){.kind = (enum fs_step_kind)kind, .number = number};
     if (kind == FS_STEP_CHOWN) {
@@ -171,6 +178,16 @@ static bool parse_step(const char *text, struct fs_step *ret)
     return true;
 }
 
+static const char *next_text(const char **next, const char *end)
+{
+    const char *text = *next;
+
+    if (text >= end)
+        return NULL;
+    *next += strlen(text) + 1;
+    return text;
+}
+
 static int read_journal(int stage, struct buf *text, struct fs_steps *ret, struct err *err)
 {
     CLEANUP(fd_close) int fd = openat(stage, "journal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -182,9 +199,15 @@ static int read_journal(int stage, struct buf *text, struct fs_steps *ret, struc
         return err_set(err, r, "read the journal: %s", strerror(-r));
     if (text->length < sizeof head || memcmp(text->data, head, sizeof head) != 0)
         return err_set(err, -EBADMSG, "the journal in %s is of another version", FS_APPLY_DIR);
-    for (size_t at = sizeof head; at < text->length; at += strlen(text->data + at) + 1) {
+    for (const char *next = text->data + sizeof head, *end = text->data + text->length;
+         next < end;) {
         struct fs_step step;
-        if (!parse_step(text->data + at, &step))
+        bool is_step = parse_step(next, &step);
+        next += strlen(next) + 1;
+        if (is_step && step.kind == FS_STEP_XATTR)
+            is_step = (step.old_xattrs = next_text(&next, end)) &&
+                      (step.new_xattrs = next_text(&next, end));
+        if (!is_step)
             return err_set(err, -EBADMSG, "the journal in %s is damaged", FS_APPLY_DIR);
         fs_steps_add(ret, &step);
     }

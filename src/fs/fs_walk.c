@@ -167,6 +167,7 @@ static int see_upper(const struct fs_walk *walk, const struct place *place,
     ret->side.root = walk->lower; /* contents from there, facts from the upper */
     ret->side.path = ret->origin;
     ret->side.in_store = false;
+    ret->side.facts = entry->upper_path;
     return 0;
 }
 
@@ -217,6 +218,22 @@ static void notice_links(struct fs_walk *walk, const char *path, const struct en
         walk->first_linked = mem_dup(path);
 }
 
+/* A name of a file that has several in the upper, changed or not. */
+static void notice_name(struct fs_walk *walk, const char *path, const struct entry *entry)
+{
+    if (entry->upper.type != FS_FILE || entry->upper.st.st_nlink < 2 ||
+        fs_walk_is_outside(walk, path))
+        return;
+    if (walk->name_count == walk->name_capacity) {
+        walk->name_capacity = walk->name_capacity ? walk->name_capacity * 2 : 64;
+        walk->names = mem_grow(walk->names, walk->name_capacity * sizeof *walk->names);
+    }
+    const char *inside = fs_walk_inside(walk, path);
+    walk->names[walk->name_count++] =
+        (struct fs_name){entry->upper.st.st_dev, entry->upper.st.st_ino,
+                         arena_dup(&walk->changes->arena, inside, strlen(inside))};
+}
+
 static int walk_entry(struct fs_walk *walk, const struct place *place, const char *name,
                       struct err *err)
 {
@@ -244,6 +261,8 @@ static int walk_entry(struct fs_walk *walk, const struct place *place, const cha
         r = fs_walk_record(walk, path, &entry.before, &seen.side, seen.same_content, err);
     if (r == 0 && walk->changes->count > known)
         notice_links(walk, path, &entry);
+    if (r == 0 && seen.side.type == FS_FILE)
+        notice_name(walk, path, &entry);
     if (r == 0)
         r = descend(walk, place->depth, path, relative, &entry, &seen, err);
     free(seen.origin);

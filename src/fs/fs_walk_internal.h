@@ -15,6 +15,8 @@ struct fs_walk {
     struct timespec started;  /* a real file changed later than this is stale */
     size_t linked;            /* changed files that have other names on disk */
     char *first_linked;       /* owned: the path of one */
+    struct fs_name *names;    /* owned: those in the upper of files that have several */
+    size_t name_count, name_capacity;
 
     /* The layer at hand. */
     const struct fs_layer *layer;
@@ -26,9 +28,10 @@ struct fs_walk {
 struct fs_side {
     enum fs_type type; /* FS_NONE: not there */
     struct stat st;
-    int root;         /* borrowed: content is at `path` below this directory */
-    const char *path; /* borrowed */
-    bool in_store;    /* so that it is ours to open, whatever its permissions */
+    int root;          /* borrowed: content is at `path` below this directory */
+    const char *path;  /* borrowed */
+    bool in_store;     /* so that it is ours to open, whatever its permissions */
+    const char *facts; /* borrowed: of a file whose content is elsewhere, its path in the upper */
 };
 
 enum fs_type fs_type_of(mode_t mode);
@@ -42,6 +45,7 @@ char *fs_walk_path(const struct fs_walk *walk, const char *relative);
 /* A place with a layer or a private directory of its own, or laid over by the box. */
 bool fs_walk_skips(const struct fs_walk *walk, const char *path);
 bool fs_walk_has_layers_below(const struct fs_walk *walk, const char *path);
+const char *fs_walk_inside(const struct fs_walk *walk, const char *path); /* from the worktree on */
 bool fs_walk_is_outside(const struct fs_walk *walk, const char *path);
 
 /* Records the change of one path, if it is one. The contents of `after` are the same as those of
