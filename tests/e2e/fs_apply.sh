@@ -67,6 +67,13 @@ both_ways "apply to another directory" '
     untouched; [ "$(cat ../other/a)" = "a
 b" ]'
 
+test_that "a file that its own user may not read is known by its facts" '
+    fs_begin user; echo 2 >no; echo 3 >other; ready; chmod 000 no; export XDG_STATE_HOME=$PWD/../state; as_guest mkdir "$XDG_STATE_HOME"
+    as_guest "$VITRO" run -q -- sh -c "mv no yes; chmod 600 yes; echo more >>yes"
+    echo longer >no; run as_guest "$VITRO" apply; status_is 1; err_has "no: has other content than the run saw"; echo 2 >no
+    as_guest "$VITRO" apply >/dev/null; [ ! -e no ] && [ "$(cat yes)" = "2
+more" ]'
+
 test_that "a damaged content is refused before anything is done" '
     fs_begin user; echo a >a; ready; box -- sh -c "echo b >>a"; shape_of . >../shape
     printf evil | dd of="$BUNDLE/fs/contents.pack" bs=1 seek=8 conv=notrunc 2>/dev/null
