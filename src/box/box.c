@@ -37,6 +37,15 @@
 #define PTRACE_EVENT_STOP 128
 #endif
 
+/* The end of init is that of its pid namespace; where there is none, everybody is known. */
+static void kill_all(struct box *box)
+{
+    (void)kill(box->init_pid, SIGKILL);
+    if (box->bare)
+        FOR_EACH_TASK(box, task)
+    (void)kill(task->tid, SIGKILL);
+}
+
 void box_end(struct box *box, enum box_outcome outcome, const char *format, ...)
 {
     va_list args;
@@ -48,7 +57,7 @@ void box_end(struct box *box, enum box_outcome outcome, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(box->findings->text, sizeof box->findings->text, format, args);
     va_end(args);
-    (void)kill(box->init_pid, SIGKILL);
+    kill_all(box);
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -705,6 +714,8 @@ static void count_orphans(struct box *box)
 static void forget_guests(struct box *box)
 {
     special_done(box);
+    if (box->bare)
+        (void)dir_remove_all(box->own_dir, NULL);
     sockets_done(box);
     while (box->task_count)
         FOR_EACH_TASK(box, task)
@@ -732,7 +743,7 @@ static void clear_box(struct box *box)
 
     if (!left)
         forget_guests(box);
-    (void)kill(box->init_pid, SIGKILL);
+    kill_all(box);
     if (left) {
         wait_for_all();
         forget_guests(box);

@@ -241,7 +241,7 @@ static void add_guest_page(const struct box *box, const struct task *task, uint6
     guest_writes_add(writes, BOX_BASE, page, offsetof(struct box_guest_page, slots));
     if (!box->subs)
         return;
-    (void)snprintf(page->stub_path, sizeof page->stub_path, "%s", subs_stub_path);
+    subs_path(box, "stub", page->stub_path);
     guest_writes_add(writes, BOX_BASE + offsetof(struct box_guest_page, stub_path), page->stub_path,
                      sizeof page->stub_path);
 }

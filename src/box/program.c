@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static char **guest_environment(const struct box_options *options)
+static char **guest_environment(const struct box *box)
 {
+    const struct box_options *options = box->options;
     static const char *const fixed[] = {"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8"};
     static const char mark[] = "VITRO_BOX=1"; /* tells a vitro inside that it is inside */
     const char *const *from = options->envp ? options->envp : (const char *const *)environ;
@@ -31,7 +32,7 @@ static char **guest_environment(const struct box_options *options)
             envp[used - 1] = mem_format("PATH=%s:%s", options->path_first, from[i] + 5);
         /* Recorded programs are found here if nowhere else; the same while they are recorded. */
         if (options->proc.mode != PROC_OFF && strncmp(from[i], "PATH=", 5) == 0)
-            envp[used - 1] = mem_format("%s:%s", envp[used - 1], subs_programs_directory);
+            envp[used - 1] = mem_format("%s:%s/bin", envp[used - 1], box->own_dir);
     }
     for (size_t j = 0; !options->identity_real && j < ARRAY_LENGTH(fixed); j++)
         envp[used++] = (char *)fixed[j];
@@ -52,18 +53,21 @@ static const char *path_of(char **envp)
 }
 
 /* What is not there outside is not there inside either, but where the box puts files of its own. */
-static bool may_be_inside(const struct box_options *options, const char *candidate)
+static bool may_be_inside(const struct box *box, const char *candidate)
 {
-    return options->fs.file_count || candidate[0] != '/' || strncmp(candidate, "/proc/", 6) == 0 ||
+    return box->options->fs.file_count || candidate[0] != '/' ||
+           strncmp(candidate, "/proc/", 6) == 0 ||
+           strncmp(candidate, box->own_dir, strlen(box->own_dir)) == 0 ||
            access(candidate, F_OK) == 0;
 }
 
-void program_find(const struct box_options *options, struct program *ret)
+void program_find(const struct box *box, struct program *ret)
 {
+    const struct box_options *options = box->options;
     const char *name = options->argv[0];
     size_t count = 0;
 
-    *ret = (struct program){.argv = options->argv, .envp = guest_environment(options)};
+    *ret = (struct program){.argv = options->argv, .envp = guest_environment(box)};
     const char *path = path_of(ret->envp);
     ret->candidates = mem_alloc((strlen(path) + 3) * sizeof *ret->candidates);
     if (strchr(name, '/')) {
@@ -73,7 +77,7 @@ void program_find(const struct box_options *options, struct program *ret)
     for (const char *at = path; *at;) {
         size_t length = strcspn(at, ":");
         char *candidate = mem_format("%.*s%s%s", (int)length, at, length ? "/" : "", name);
-        if (may_be_inside(options, candidate))
+        if (may_be_inside(box, candidate))
             ret->candidates[count++] = candidate;
         else
             free(candidate);

@@ -3,6 +3,8 @@
 #pragma once
 #include "box/box_options.h"
 
+struct box;
+
 struct program { /* of the process that will become it; nothing is ever freed */
     const char *const *argv;
     char **envp;
@@ -10,6 +12,6 @@ struct program { /* of the process that will become it; nothing is ever freed */
 };
 
 /* Outside of the view, where looking is cheap: leaves out what cannot be inside either. */
-void program_find(const struct box_options *options, struct program *ret);
+void program_find(const struct box *box, struct program *ret);
 /* Inside. Returns only on failure, with the errno of the last candidate; never runs a shell. */
 int program_exec(const struct program *program);

@@ -18,6 +18,7 @@
 #include "box/order.h"
 #include "box/program.h"
 #include "box/settle.h"
+#include "box/special.h"
 #include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
@@ -63,10 +64,8 @@ static int enter_user_namespace(struct err *err)
     uid_t uid = geteuid();
     gid_t gid = getegid();
 
-    if (unshare(CLONE_NEWUSER) < 0) {
-        err_set(err, -errno, "make a user namespace: %m");
-        return err_hint(err, "'vitro doctor' tells what this machine permits");
-    }
+    if (unshare(CLONE_NEWUSER) < 0)
+        return err_set(err, -errno, "make a user namespace: %m");
     (void)write_text("/proc/self/setgroups", "deny");
     (void)snprintf(map, sizeof map, "%u %u 1", uid, uid);
     int r = write_text("/proc/self/uid_map", map);
@@ -247,10 +246,12 @@ static void become_init(struct box *box, int socket)
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     order_guests(box);
-    if (!box->options->identity_real)
+    if (box->bare)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    else if (!box->options->identity_real)
         (void)sethostname("vitro", 5);
-    program_find(box->options, &program);
-    if (box_files_enter(box, socket, &err) < 0)
+    program_find(box, &program);
+    if (!box->bare && box_files_enter(box, socket, &err) < 0)
         fail_with(socket, err.code, err.text);
     if (box->options->terminal && terminal_make(box, &err) < 0)
         fail_with(socket, err.code, err.text);
@@ -347,17 +348,40 @@ static int seize(struct box *box, int socket, struct err *err)
                                                   : err_set(err, -errno, "start the program: %m");
 }
 
-int spawn_box(struct box *box, struct err *err)
+/* No namespaces here: what can do without them is asked for by name, the rest is refused by name.
+ * Files of ours that guests are to find are in a directory of the machine then. */
+static int become_bare(struct box *box, struct err *err)
 {
-    int sockets[2], on = 1;
-    bool root = fs_is_real_root();
-    int flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS | SIGCHLD;
+    const struct box_options *options = box->options;
+    CLEANUP(mem_free) char *directory = NULL;
+    bool files = options->fs.mode != FS_REAL;
 
-    int r = root ? 0 : enter_user_namespace(err);
+    if (files || !options->net_real) {
+        err_wrap(err, "%s", files ? "files of its own (--fs)" : "a network of its own (--net)");
+        return err_hint(err, "'vitro doctor' names the remedy; 'vitro run --fs real --net real' "
+                             "makes do with the clock, chance and recorded programs");
+    }
+    int r = dir_make_temp("vitro-bare", &directory, err);
     if (r < 0)
         return r;
-    vclock_init(&box->clock, box->options); /* for init, which has no page */
-    order_choose(box);
+    if (strlen(directory) >= sizeof box->own_dir) {
+        (void)dir_remove_all(directory, NULL);
+        return err_set(err, -ENAMETOOLONG,
+                       "'%s' is too long for a directory of the box: set TMPDIR", directory);
+    }
+    (void)chmod(directory, 0755);
+    (void)snprintf(box->own_dir, sizeof box->own_dir, "%s", directory);
+    box->bare = true;
+    leak_note(box, "no namespaces here (vitro doctor): files, network and process numbers are the "
+                   "machine's");
+    return 0;
+}
+
+static int start(struct box *box, struct err *err)
+{
+    int sockets[2], on = 1;
+    int flags = SIGCHLD | (box->bare ? 0 : CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS);
+
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
         setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
         return err_set(err, -errno, "make a socket: %m");
@@ -371,7 +395,7 @@ int spawn_box(struct box *box, struct err *err)
     fd_close(sockets[1]);
     box->init_socket = sockets[0];
     order_beside(box);
-    r = meet_make(box, sockets[0], err);
+    int r = box->bare ? 0 : meet_make(box, sockets[0], err);
     if (r == 0)
         r = make_clock_segment(box, err);
     if (r < 0)
@@ -380,6 +404,36 @@ int spawn_box(struct box *box, struct err *err)
     order_supervisor(box);
     vclock_init(&box->clock, box->options);
     return seize(box, sockets[0], err);
+}
+
+static bool is_refusal(int r)
+{
+    return r == -EPERM || r == -EACCES || r == -ENOSPC || r == -EINVAL || r == -ENOSYS;
+}
+
+int spawn_box(struct box *box, struct err *err)
+{
+    bool can_be_bare = box->options->fs.mode == FS_REAL && box->options->net_real;
+
+    (void)snprintf(box->own_dir, sizeof box->own_dir, "%s", SPECIAL_DIRECTORY);
+    int r = fs_is_real_root() ? 0 : enter_user_namespace(err);
+    if (is_refusal(r))
+        r = become_bare(box, err);
+    if (r < 0)
+        return r;
+    vclock_init(&box->clock, box->options); /* for init, which has no page */
+    order_choose(box);
+    r = start(box, err);
+    /* A /proc of its own may be refused where namespaces are not: a container with masked paths. */
+    if (is_refusal(r) && can_be_bare && !box->bare && !box->guest_pid) {
+        (void)kill(box->init_pid, SIGKILL);
+        (void)waitpid(box->init_pid, NULL, __WALL);
+        fd_close(take_fd(&box->init_socket));
+        r = become_bare(box, err);
+        if (r == 0)
+            r = start(box, err);
+    }
+    return r;
 }
 
 int spawn_failure(struct box *box, struct err *err)

@@ -332,14 +332,22 @@ static bool add_pid_file(struct box *box, struct task *task, const char *path, s
 
 /* ---- putting it in the guest's way --------------------------------------------------------- */
 
+enum { OWN_PATH_MAX = 128 };
+
+/* One of our files, as the supervisor finds it. */
+static void own_path(const struct box *box, uint64_t number, char ret[OWN_PATH_MAX])
+{
+    (void)snprintf(ret, OWN_PATH_MAX, "/proc/%d/root%s/%llu", box->init_pid, box->own_dir,
+                   (unsigned long long)number);
+}
+
 static void remove_exit(struct box *box, struct task *task)
 {
-    char path[96];
+    char path[OWN_PATH_MAX];
 
     task->on_exit = NULL;
     task_set_arg(task, (int)task->note[1], task->note[0]);
-    (void)snprintf(path, sizeof path, "/proc/%d/root" SPECIAL_DIRECTORY "/%llu", box->init_pid,
-                   (unsigned long long)task->note[2]);
+    own_path(box, task->note[2], path);
     (void)unlink(path);
 }
 
@@ -352,7 +360,7 @@ static enum verdict redirect(struct box *box, struct task *task, int path_argume
     bool has_page = task->process->vdso_ready && !task->process->shares_memory;
     uint64_t scratch = has_page ? task_scratch(task) : 0;
 
-    (void)snprintf(name, sizeof name, SPECIAL_DIRECTORY "/%llu", (unsigned long long)number);
+    (void)snprintf(name, sizeof name, "%s/%llu", box->own_dir, (unsigned long long)number);
     if (!scratch || guest_write(task, scratch, name, sizeof name) < 0) {
         leak_add(box, task->process, capability);
         return VERDICT_GO;
@@ -368,11 +376,10 @@ static enum verdict redirect(struct box *box, struct task *task, int path_argume
 static enum verdict serve_text(struct box *box, struct task *task, int path_argument,
                                const struct buf *text)
 {
-    char path[96];
+    char path[OWN_PATH_MAX];
     uint64_t number = ++box->specials_made;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/root" SPECIAL_DIRECTORY "/%llu", box->init_pid,
-                   (unsigned long long)number);
+    own_path(box, number, path);
     CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
     if (fd < 0 || fd_write_full(fd, buf_text(text), text->length) < 0) {
         leak_add(box, task->process, "proc/special");
@@ -401,11 +408,10 @@ static bool fill(struct random_pipe *pipe)
 /* A pipe in the special directory, full of the next stream of this process. */
 static int add_random_pipe(struct box *box, struct task *task, uint64_t number)
 {
-    char path[96];
+    char path[OWN_PATH_MAX];
     struct stat st;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/root" SPECIAL_DIRECTORY "/%llu", box->init_pid,
-                   (unsigned long long)number);
+    own_path(box, number, path);
     if (mkfifo(path, 0444) < 0)
         return -errno;
     CLEANUP(fd_close) int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);

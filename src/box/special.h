@@ -9,7 +9,7 @@
 #pragma once
 #include "box/box_internal.h"
 
-#define SPECIAL_DIRECTORY "/proc/driver"
+#define SPECIAL_DIRECTORY "/proc/driver" /* box->own_dir, but in a bare box */
 
 enum verdict special_open(struct box *box, struct task *task, const char *path, int path_argument);
 /* The same for reading and writing: what is read is the machine's. */

@@ -145,7 +145,7 @@ void sub_take(struct box *box, struct sub *sub, size_t id)
     sub->recording = recording;
     sub->data = mem_dup(entry->data);
     sub->host = mem_dup(entry->host);
-    if (!recording.has_digest || text_starts(program, subs_programs_directory))
+    if (!recording.has_digest || text_starts(program, box->own_dir))
         return;
     const struct program_facts *now = facts_of(box, program);
     if (now && memcmp(&now->digest, &recording.digest, sizeof now->digest) != 0)

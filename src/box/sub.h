@@ -76,7 +76,9 @@ void subs_kill(struct box *box, struct task *task);      /* at the entry of kill
 bool subs_stub_call(struct box *box, struct task *task); /* STUB_CALL; true: it was ours */
 bool subs_on_tape(const struct process *process, enum tape_kind kind);
 int subs_close(struct box *box, struct err *err);
-extern const char subs_stub_path[], subs_programs_directory[]; /* in guests */
+/* Where guests find what we put there: "stub" stands in for programs, "bin" has their names. */
+enum { SUBS_PATH_MAX = 64 };
+void subs_path(const struct box *box, const char *name, char ret[SUBS_PATH_MAX]);
 
 /* sub_call.c */
 struct sub_wanted { /* a call, as read from the guest; all owned */

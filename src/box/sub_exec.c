@@ -18,8 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-const char subs_stub_path[] = SPECIAL_DIRECTORY "/stub";
-const char subs_programs_directory[] = SPECIAL_DIRECTORY "/bin";
+void subs_path(const struct box *box, const char *name, char ret[SUBS_PATH_MAX])
+{
+    (void)snprintf(ret, SUBS_PATH_MAX, "%s/%s", box->own_dir, name);
+}
 
 enum { CANDIDATES_MAX = 4096 };
 
@@ -88,7 +90,7 @@ static void install_stub(struct box *box)
     if (box->subs->stub_there)
         return;
     box->subs->stub_there = true;
-    (void)snprintf(path, sizeof path, "/proc/%d/root%s", box->init_pid, subs_stub_path);
+    (void)snprintf(path, sizeof path, "/proc/%d/root%s/stub", box->init_pid, box->own_dir);
     CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
     if (fd < 0 || fchmod(fd, 0755) < 0 ||
         fd_write_full(fd, box_stub_image, (size_t)(box_stub_image_end - box_stub_image)) < 0)
@@ -99,19 +101,20 @@ static void install_stub(struct box *box)
  * be found, in a directory that comes last. */
 void subs_program_started(struct box *box)
 {
-    char path[96], last[128] = "";
+    char path[96], stub[SUBS_PATH_MAX], last[128] = "";
 
     if (!box->subs || options_of(box)->mode == PROC_RECORD)
         return;
     install_stub(box);
-    (void)snprintf(path, sizeof path, "/proc/%d/root%s", box->init_pid, subs_programs_directory);
+    subs_path(box, "stub", stub);
+    (void)snprintf(path, sizeof path, "/proc/%d/root%s/bin", box->init_pid, box->own_dir);
     (void)mkdir(path, 0755);
     (void)chmod(path, 0755);
     CLEANUP(fd_close) int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < cassette_count(box->subs->cassette); i++) {
         const char *name = cassette_entry(box->subs->cassette, i)->name;
         if (strcmp(name, last) != 0)
-            (void)symlinkat(subs_stub_path, dir, name);
+            (void)symlinkat(stub, dir, name);
         (void)snprintf(last, sizeof last, "%s", name);
     }
 }

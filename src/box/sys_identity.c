@@ -9,12 +9,16 @@
 
 static void uname_exit(struct box *box, struct task *task)
 {
-    struct utsname name;
+    struct utsname name, host;
 
     (void)box;
     task->on_exit = NULL;
     if ((long)task_regs(task)->rax < 0 || guest_read(task, task->note[0], &name, sizeof name) < 0)
         return;
+    if (uname(&host) == 0 && strcmp(host.nodename, name.nodename) == 0) { /* none of its own */
+        memset(name.nodename, 0, sizeof name.nodename);
+        memcpy(name.nodename, "vitro", 6);
+    }
     memset(name.release, 0, sizeof name.release);
     memset(name.version, 0, sizeof name.version);
     memcpy(name.release, "6.1.0-vitro", 12);

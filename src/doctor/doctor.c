@@ -11,9 +11,9 @@ static const struct {
 } axes[] = {
     {"clock", DOCTOR_B, NULL},
     {"random", DOCTOR_B, NULL},
-    {"files", DOCTOR_A, NULL},
-    {"processes", DOCTOR_B, "no process namespace"},
-    {"network", DOCTOR_B, "by stopping calls"},
+    {"files", DOCTOR_A, "--fs real does without"},
+    {"processes", DOCTOR_B, "with the machine's numbers"},
+    {"network", DOCTOR_A, "--net real does without"},
     {"terminal", DOCTOR_NONE, NULL},
     {"threads", DOCTOR_NONE, NULL},
 };
@@ -49,7 +49,7 @@ static const char *tier_words(enum doctor_tier tier)
     case DOCTOR_A:
         return "tier A: every axis is virtual";
     case DOCTOR_B:
-        return "tier B: no namespaces, so no files in memory";
+        return "tier B: no namespaces, so no files in memory and no network of its own";
     case DOCTOR_NONE:
         break;
     }
@@ -80,7 +80,7 @@ void doctor_add_text(struct buf *buf, const struct doctor_report *report, bool c
     buf_addc(buf, '\n');
     for (size_t i = 0; i < ARRAY_LENGTH(axes); i++) {
         bool has = report->tier >= axes[i].tier;
-        const char *note = has && report->tier == DOCTOR_B ? axes[i].without : NULL;
+        const char *note = report->tier == DOCTOR_B ? axes[i].without : NULL;
         buf_addf(buf, "  %-9s  %s%s%s\n", axes[i].axis, has ? "virtual" : "not here",
                  note ? ", " : "", note ? note : "");
     }
