@@ -445,12 +445,12 @@ static struct deadline *next_deadline(struct box *box)
 static void part_file_times(struct box *box)
 {
     box->writes_noted = 0;
+    box->moved_real_ns = wall_now_ns();
     if (!box->clock.page->writes_free)
         return;
     box->clock.page->writes_free = false;
-    int64_t real = wall_now_ns();
-    fs_started_wait(real);
-    file_times_part(box->times, real, vclock_realtime(&box->clock));
+    fs_started_wait(box->moved_real_ns);
+    file_times_part(box->times, box->moved_real_ns, vclock_realtime(&box->clock));
 }
 
 void box_move_clock(struct box *box, int64_t to_ns)

@@ -47,7 +47,9 @@ struct box_clock_page {
     int64_t never[2];           /* a timespec that does not end: the timeout of waits we time */
     int64_t file_start_s;       /* files as new as this were written in the box */
     int64_t age_limit_s;        /* files as new as this look different to who asks for their age */
-    uint64_t writes_free;       /* writes to files need not be noted before the clock moves */
+    uint64_t writes_free;       /* writes to files need not be noted before the clock moves; then */
+    int64_t fresh[2];           /* a stamp behind this (s, ns) was made since the clock moved */
+    int64_t now[2];             /* and means this */
     int64_t zero[2], past[2];   /* no time at all, and a time long ago: waits that are over */
 };
 
@@ -70,6 +72,6 @@ struct box_guest_page {
     char stub_path[64]; /* of the program that stands in for recorded ones, sub.c */
 };
 
-_Static_assert(sizeof(struct box_clock_page) == 120, "guest ABI");
+_Static_assert(sizeof(struct box_clock_page) == 152, "guest ABI");
 _Static_assert(sizeof(struct box_guest_page) == BOX_PAGE, "guest ABI");
 #endif

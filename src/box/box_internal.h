@@ -209,6 +209,8 @@ struct box {
     struct box_tape *tape;
     struct timerfds timerfds;
     unsigned writes_noted; /* calls that write to files, since the clock moved */
+    int64_t moved_real_ns; /* real time of that; what has a later stamp was written since */
+    bool sets_new_times;   /* a guest gave a file a time that looks like one of a write in here */
     struct file_times *times;
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
     size_t socket_timeout_count, socket_timeout_limit;

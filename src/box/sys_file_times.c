@@ -59,6 +59,10 @@ static void keep_times(struct box *box, const struct stat *st, const struct time
             struct file_stamp stamp = {st->st_dev, st->st_ino, which[i],
                                        times[i].tv_sec * (int64_t)NS_PER_SEC + times[i].tv_nsec};
             file_times_keep(box->times, &stamp);
+            if (stamp.ns >= file_times_start(box->times)) { /* guests could not tell */
+                box->sets_new_times = true;
+                box->clock.page->fresh[0] = INT64_MAX;
+            }
         }
 }
 

@@ -189,6 +189,22 @@ bool files_full_path(struct task *task, int directory, uint64_t address, char fu
     return true;
 }
 
+static void put_time(int64_t to[2], int64_t ns)
+{
+    to[0] = ns / (int64_t)NS_PER_SEC;
+    to[1] = ns % (int64_t)NS_PER_SEC;
+}
+
+/* From now on guests need no stop to write to files, nor to look at those that are new. */
+static void free_writes(struct box *box)
+{
+    struct box_clock_page *page = box->clock.page;
+
+    put_time(page->fresh, box->sets_new_times ? INT64_MAX : box->moved_real_ns);
+    put_time(page->now, vclock_realtime(&box->clock));
+    __atomic_store_n(&page->writes_free, 1, __ATOMIC_RELEASE);
+}
+
 /* Its time is noted when the clock moves. Who writes to very many files is not stopped for each:
  * then the clock, before it moves, waits for the one that stamps files (box_move_clock). */
 static void note_write(struct box *box, const char *path)
@@ -197,7 +213,7 @@ static void note_write(struct box *box, const char *path)
         return;
     file_times_touch(box->times, path);
     if (++box->writes_noted == WRITES_NOTED_MAX && !box->subs)
-        box->clock.page->writes_free = true;
+        free_writes(box);
 }
 
 static enum verdict open_named(struct box *box, struct task *task, int directory, uint64_t address,
