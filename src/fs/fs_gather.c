@@ -342,6 +342,20 @@ static int walk_file(struct fs_walk *walk, int store, struct err *err)
     return fs_walk_copy(walk, walk->layer->path, &before, &after, err);
 }
 
+/* What lay under this layer: the real directory, or an empty one if that was taken away while the run
+ * went on, as mounts are. */
+static int open_lower(struct fs_walk *walk, int store)
+{
+    static const char gone[] = "gone";
+    int fd = open(walk->layer->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd >= 0 || (errno != ENOENT && errno != ENOTDIR))
+        return fd;
+    if (mkdirat(store, gone, 0700) < 0 && errno != EEXIST)
+        return -1;
+    return openat(store, gone, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static int walk_layer(struct fs_walk *walk, int store, struct err *err)
 {
     CLEANUP(mem_free) char *upper_path = mem_format("%u/u", walk->layer->number);
@@ -353,7 +367,7 @@ static int walk_layer(struct fs_walk *walk, int store, struct err *err)
     upper = openat(store, upper_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (upper < 0)
         return err_set(err, -errno, "open layer %u of the store: %m", walk->layer->number);
-    lower = open(walk->layer->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    lower = open_lower(walk, store);
     if (lower < 0)
         return err_set(err, -errno, "open '%s': %m", walk->layer->path);
     walk->upper = upper;

@@ -117,6 +117,8 @@ static int overlay(struct fs_view *view, const char *path, const char *target, u
     CLEANUP(mem_free) char *upper = NULL;
     unsigned number = view->layer_count;
 
+    if (lower < 0 && errno == ENOENT)
+        return 0; /* a mount that was taken away meanwhile */
     if (lower < 0)
         return err_set(err, -errno, "open '%s': %m", path);
     /* "." keeps colons, commas and long paths out of the options, and host paths out of sight. */

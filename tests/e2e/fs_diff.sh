@@ -104,6 +104,7 @@ both_ways "a file that changes on disk during the run is named" '
     echo a >a; echo b >b; ready; mkdir ../pass; mkfifo ../pass/go ../pass/done
     chmod 777 ../pass; chmod 666 ../pass/*
     (read -r x <../pass/go; echo moved >>a; echo >../pass/done) &
+    trap "kill $! 2>/dev/null || :" EXIT
     box --writable ../pass -- sh -c "echo guest >>a; echo guest >>b; echo >../pass/go; read -r x <../pass/done"
     wait
     run "$VITRO" diff "$BUNDLE"

@@ -84,4 +84,16 @@ both_ways "a file mounted on its own may be changed in the box" '
 more" ]
     grep -qx "+more" ../p'
 
+both_ways "a mount that is taken away while the run goes on does not fail it" '
+    mkdir m n ../src ../pass; echo f >../src/f; ready; mkfifo ../pass/go ../pass/done
+    chmod 777 ../src ../pass; chmod 666 ../src/f ../pass/*
+    with_mounts "
+        mount --bind ../src m; mount --bind ../src n
+        (read -r x <../pass/go; umount m n; rmdir m n; echo >../pass/done) &
+        trap \"kill \$! 2>/dev/null || :\" EXIT
+        box --writable ../pass -- sh -c \"echo new >n/new; echo >../pass/go; read -r x <../pass/done; cat m/f\" >../out
+        \"\$VITRO\" diff \"\$BUNDLE\" >../p 2>../err"
+    [ "$(cat ../out)" = f ]
+    grep -qx "+++ b/n/new" ../p; ! grep -q "b/m/" ../p'
+
 tap_done
