@@ -249,12 +249,18 @@ static void emit_tree(struct program *p, const struct run *runs, size_t count)
         emit_leaf(p, &runs[0].policy, runs[0].first);
         return;
     }
-    size_t half = count / 2;
-    emit(p, BPF_JMP | BPF_JGE | BPF_K, runs[half].first, 0, 1);
-    size_t jump = p->length;
-    emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+    size_t half = count / 2, node = p->length;
+    emit(p, BPF_JMP | BPF_JGE | BPF_K, runs[half].first, 0, 0);
     emit_tree(p, runs, half);
-    p->code[jump].k = (uint32_t)(p->length - jump - 1);
+    size_t distance = p->length - node - 1;
+    if (distance <= UINT8_MAX) {
+        p->code[node].jt = (uint8_t)distance;
+    } else { /* beyond the reach of a comparison: by a jump behind it */
+        emit(p, 0, 0, 0, 0);
+        memmove(p->code + node + 2, p->code + node + 1, distance * sizeof *p->code);
+        p->code[node].jf = 1;
+        p->code[node + 1] = (struct sock_filter){BPF_JMP | BPF_JA, 0, 0, (uint32_t)distance};
+    }
     emit_tree(p, runs + half, count - half);
 }
 
