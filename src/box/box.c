@@ -9,6 +9,7 @@
  * real time, never to where. */
 #include "box/box_internal.h"
 #include "box/reads.h"
+#include "box/bare.h"
 #include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/policy.h"
@@ -714,8 +715,6 @@ static void count_orphans(struct box *box)
 static void forget_guests(struct box *box)
 {
     special_done(box);
-    if (box->bare)
-        (void)dir_remove_all(box->own_dir, NULL);
     sockets_done(box);
     while (box->task_count)
         FOR_EACH_TASK(box, task)
@@ -729,10 +728,12 @@ static void forget_guests(struct box *box)
 
 static void wait_for_all(void)
 {
-    int status;
+    pid_t tid;
+    int status = 0;
 
-    while (waitpid(-1, &status, __WALL) > 0 || errno == EINTR)
-        ;
+    while ((tid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR)
+        if (tid > 0 && WIFSTOPPED(status)) /* made at the last moment */
+            (void)kill(tid, SIGKILL);
 }
 
 /* Ends whatever is left. When this returns, no guest is; init may still be on its way, taking the
@@ -782,5 +783,6 @@ int box_supervise(struct box *box, struct err *err)
     box_files_done(box);
     int closed = box_tape_close(box, r < 0 ? NULL : err);
     wait_for_all();
+    bare_end(box);
     return r < 0 ? r : closed;
 }

@@ -190,7 +190,8 @@ struct box {
     pid_t init_pid, guest_pid;
     int init_socket;
     int shm_id;
-    bool bare;        /* without namespaces: clock and chance alone (spawn.c) */
+    bool bare;        /* without namespaces: bare.h */
+    int bare_fd;      /* its directory, locked; -1 */
     char own_dir[48]; /* where guests find files of ours */
     int signal_fd, epoll_fd, stdout_poll[3];
     uint64_t steps; /* ptrace stops handled */

@@ -94,6 +94,7 @@ struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
     uint64_t leak_count;
     struct box_leak leaks[BOX_LEAKS_MAX];
     uint64_t orphans;
+    bool lacks_namespaces;                 /* the machine permits none: bare.h */
     uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
     struct proc_findings proc;
     enum box_input input;

@@ -93,6 +93,7 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
                       .findings = findings,
                       .init_socket = -1,
                       .store_fd = -1,
+                      .bare_fd = -1,
                       .cpu_lock = -1,
                       .caller_mask = *mask};
     struct err err = {0};

@@ -12,6 +12,7 @@
  * init builds the view on the box's CPU. Meanwhile the supervisor makes what they share, and looks
  * at the machine's loader, on another; then it comes over (order.h). */
 #include "box/box_internal.h"
+#include "box/bare.h"
 #include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/meet.h"
@@ -349,35 +350,6 @@ static int seize(struct box *box, int socket, struct err *err)
                                                   : err_set(err, -errno, "start the program: %m");
 }
 
-/* No namespaces here: what can do without them is asked for by name, the rest is refused by name.
- * Files of ours that guests are to find are in a directory of the machine then. */
-static int become_bare(struct box *box, struct err *err)
-{
-    const struct box_options *options = box->options;
-    CLEANUP(mem_free) char *directory = NULL;
-    bool files = options->fs.mode != FS_REAL;
-
-    if (files || !options->net_real) {
-        err_wrap(err, "%s", files ? "files of its own (--fs)" : "a network of its own (--net)");
-        return err_hint(err, "'vitro doctor' names the remedy; 'vitro run --fs real --net real' "
-                             "makes do with the clock, chance and recorded programs");
-    }
-    int r = dir_make_temp("vitro-bare", &directory, err);
-    if (r < 0)
-        return r;
-    if (strlen(directory) >= sizeof box->own_dir) {
-        (void)dir_remove_all(directory, NULL);
-        return err_set(err, -ENAMETOOLONG,
-                       "'%s' is too long for a directory of the box: set TMPDIR", directory);
-    }
-    (void)chmod(directory, 0755);
-    (void)snprintf(box->own_dir, sizeof box->own_dir, "%s", directory);
-    box->bare = true;
-    leak_note(box, "no namespaces here (vitro doctor): files, network and process numbers are the "
-                   "machine's");
-    return 0;
-}
-
 static int start(struct box *box, struct err *err)
 {
     int sockets[2], on = 1;
@@ -407,30 +379,25 @@ static int start(struct box *box, struct err *err)
     return seize(box, sockets[0], err);
 }
 
-static bool is_refusal(int r)
-{
-    return r == -EPERM || r == -EACCES || r == -ENOSPC || r == -EINVAL || r == -ENOSYS;
-}
-
 int spawn_box(struct box *box, struct err *err)
 {
-    bool can_be_bare = box->options->fs.mode == FS_REAL && box->options->net_real;
-
     (void)snprintf(box->own_dir, sizeof box->own_dir, "%s", SPECIAL_DIRECTORY);
     int r = fs_is_real_root() ? 0 : enter_user_namespace(err);
-    if (is_refusal(r))
-        r = become_bare(box, err);
+    if (bare_is_why(r))
+        r = bare_begin(box, err);
     if (r < 0)
         return r;
     vclock_init(&box->clock, box->options); /* for init, which has no page */
     order_choose(box);
     r = start(box, err);
     /* A /proc of its own may be refused where namespaces are not: a container with masked paths. */
-    if (is_refusal(r) && can_be_bare && !box->bare && !box->guest_pid) {
-        (void)kill(box->init_pid, SIGKILL);
-        (void)waitpid(box->init_pid, NULL, __WALL);
+    if (bare_is_why(r) && bare_may_be(box) && !box->bare && !box->guest_pid) {
+        if (box->init_pid > 0) {
+            (void)kill(box->init_pid, SIGKILL);
+            (void)waitpid(box->init_pid, NULL, __WALL);
+        }
         fd_close(take_fd(&box->init_socket));
-        r = become_bare(box, err);
+        r = bare_begin(box, err);
         if (r == 0)
             r = start(box, err);
     }

@@ -4,6 +4,7 @@
 #include "cli/box_cli.h"
 #include "cli/changes_cli.h"
 #include "cli/run_plan.h"
+#include "doctor/doctor.h"
 #include "box/control.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -111,6 +112,21 @@ static void add_closing(struct buf *buf, const struct box_findings *findings, in
     buf_addf(buf, " \xc2\xb7 seed %llu\n", (unsigned long long)findings->seed);
 }
 
+/* What to type to have namespaces here. */
+static void add_remedies(struct buf *buf)
+{
+    CLEANUP(doctor_report_done) struct doctor_report report = {0};
+    const char *last = "";
+
+    doctor_examine(doctor_probes, &report);
+    for (size_t i = 0; i < report.count; i++)
+        if (!report.answers[i].works && report.probes[i].need == DOCTOR_FOR_A &&
+            strcmp(report.answers[i].remedy, last) != 0) {
+            last = report.answers[i].remedy;
+            buf_addf(buf, "remedy: %s\n", last);
+        }
+}
+
 static void add_findings(struct buf *buf, const struct box_findings *findings,
                          const struct box_options *box)
 {
@@ -128,6 +144,8 @@ static void add_findings(struct buf *buf, const struct box_findings *findings,
         buf_addf(buf, "vitro: every guest waits, and nothing is due:\n%s", findings->text);
     else if (findings->text[0])
         buf_addf(buf, "vitro: %s\n", findings->text);
+    if (findings->lacks_namespaces && findings->outcome == BOX_TROUBLE)
+        add_remedies(buf);
 }
 
 static void add_json(struct buf *buf, const struct box_findings *findings, int code)

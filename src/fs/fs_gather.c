@@ -342,8 +342,8 @@ static int walk_file(struct fs_walk *walk, int store, struct err *err)
     return fs_walk_copy(walk, walk->layer->path, &before, &after, err);
 }
 
-/* What lay under this layer: the real directory, or an empty one if that was taken away while the run
- * went on, as mounts are. */
+/* What lay under this layer: the real directory, or an empty one if that was taken away while the
+ * run went on, as mounts are. */
 static int open_lower(struct fs_walk *walk, int store)
 {
     static const char gone[] = "gone";
