@@ -40,7 +40,7 @@ int box_files_enter(const struct box *box, int socket, struct err *err)
 
     options.enter_namespaces = enter_namespaces;
     options.enter_data = &door;
-    options.userns = !fs_is_real_root();
+    options.userns = !box->real_root;
     options.started_ns = box->wall_started_ns;
     int r = fs_view_enter(&options, &store, err);
     if (r == 0)
@@ -235,7 +235,7 @@ enum verdict sys_rename(struct box *box, struct task *task)
     files_touch(box, task, at ? (int)regs->rdx : AT_FDCWD, at ? regs->r10 : regs->rsi);
     if (task->process->sub)
         sub_files_rename(box, task, at);
-    if (box->store_fd < 0 || fs_is_real_root())
+    if (box->store_fd < 0 || box->real_root)
         return VERDICT_GO;
     task->note[0] = task_regs(task)->orig_rax;
     task->on_exit = rename_exit;

@@ -190,6 +190,7 @@ struct box {
     pid_t init_pid, guest_pid;
     int init_socket;
     int shm_id;
+    bool real_root;   /* fs_is_real_root, asked once */
     bool bare;        /* without namespaces: bare.h */
     int bare_fd;      /* its directory, locked; -1 */
     char own_dir[48]; /* where guests find files of ours */

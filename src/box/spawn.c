@@ -382,7 +382,8 @@ static int start(struct box *box, struct err *err)
 int spawn_box(struct box *box, struct err *err)
 {
     (void)snprintf(box->own_dir, sizeof box->own_dir, "%s", SPECIAL_DIRECTORY);
-    int r = fs_is_real_root() ? 0 : enter_user_namespace(err);
+    box->real_root = fs_is_real_root();
+    int r = box->real_root ? 0 : enter_user_namespace(err);
     if (bare_is_why(r))
         r = bare_begin(box, err);
     if (r < 0)
