@@ -53,8 +53,8 @@ static int take_directory(struct box *box)
 {
     for (int i = 0; i < SLOTS; i++) {
         struct stat st;
-        (void)snprintf(box->own_dir, sizeof box->own_dir, "/tmp/vitro-bare.%u.%d",
-                       (unsigned)geteuid(), i);
+        (void)snprintf(box->own_dir, sizeof box->own_dir, "/tmp/vitro.%u.%d", (unsigned)geteuid(),
+                       i);
         (void)mkdir(box->own_dir, 0711);
         CLEANUP(fd_close)
         int fd = open(box->own_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -90,7 +90,7 @@ int bare_begin(struct box *box, struct err *err)
                       err);
     int r = take_directory(box);
     if (r < 0)
-        return err_set(err, r, "make a directory '/tmp/vitro-bare.%u.0' for the box: %s",
+        return err_set(err, r, "make a directory '/tmp/vitro.%u.0' for the box: %s",
                        (unsigned)geteuid(), strerror(-r));
     box->bare = true;
     leak_note(box, "no namespaces here (vitro doctor): files, network and process numbers are the "

@@ -356,12 +356,13 @@ static void remove_exit(struct box *box, struct task *task)
 static enum verdict redirect(struct box *box, struct task *task, int path_argument, uint64_t number,
                              const char *capability)
 {
-    char name[SCRATCH_BYTES] = {0};
+    char name[72] = {0};
     bool has_page = task->process->vdso_ready && !task->process->shares_memory;
     uint64_t scratch = has_page ? task_scratch(task) : 0;
 
-    (void)snprintf(name, sizeof name, "%s/%llu", box->own_dir, (unsigned long long)number);
-    if (!scratch || guest_write(task, scratch, name, sizeof name) < 0) {
+    int length = snprintf(name, sizeof name, "%s/%llu", box->own_dir, (unsigned long long)number);
+    if (!scratch || length >= SCRATCH_BYTES ||
+        guest_write(task, scratch, name, SCRATCH_BYTES) < 0) {
         leak_add(box, task->process, capability);
         return VERDICT_GO;
     }
