@@ -107,7 +107,7 @@ static int write_line(int fd, const json_t *value)
 
 /* ---- the process of a session --------------------------------------------------------------- */
 
-static bool serve_one(vitro_term *t, int listen_fd)
+static bool serve_one(vitro_term *t, int listen_fd, const char *path)
 {
     CLEANUP(fd_close) int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
     CLEANUP(buf_done) struct buf line = {0};
@@ -126,7 +126,8 @@ static bool serve_one(vitro_term *t, int listen_fd)
         reply = json_pack("{s:s}", "error", err.text);
     else
         last = remote_answer(t, request, &reply);
-    if (last) { /* the answer tells that everything is gone */
+    if (last) { /* the answer tells that everything is gone, the name too: it may be used again */
+        (void)unlink(path);
         int r = vitro_term_end(t, (struct vitro_box_error *)&err);
         json_t *gone =
             json_pack("{s:b,s:O}", "closed", 1, "state", json_object_get(reply, "state"));
@@ -159,12 +160,13 @@ static void serve(vitro_term *t, int listen_fd, uint64_t idle_ns, const char *pa
             break;
         if (poll(&fd, 1, 1000) <= 0)
             continue;
-        closed = serve_one(t, listen_fd);
+        closed = serve_one(t, listen_fd, path);
         last_ns = wall_monotonic_ns();
     }
-    (void)unlink(path);
-    if (!closed)
+    if (!closed) {
+        (void)unlink(path);
         vitro_term_close(t);
+    }
     _exit(0);
 }
 
