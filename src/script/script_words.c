@@ -117,7 +117,7 @@ const struct play_word play_words[] = {
     {"type", AT_RUN, 0, verb_type, "type TEXT|<KEY>...", "what a person types"},
     {"unset", AT_TOP | AT_SABOTAGE, 0, verb_unset, "unset NAME",
      "removes a variable of the programs to come"},
-    {"until", AT_BESIDE, 0, verb_until, "until TEXT", "waits until the program has written it"},
+    {"until", AT_BESIDE, 0, verb_until, "until TEXT", "waits until the program has written it (or /EXPRESSION/)"},
     {"wait", AT_TOP, AT_BESIDE, verb_wait, "wait NAME",
      "waits until a program that was started has ended by itself"},
     {"waits", AT_RUN, 0, verb_waits, "waits", "the program waits for input"},
