@@ -241,6 +241,10 @@ void box_move_clock(struct box *box, int64_t to_ns);
 bool box_over_max_time(struct box *box, int64_t due_ns); /* then the box has ended */
 void box_end(struct box *box, enum box_outcome outcome, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* events.c */
+void events_handle(struct box *box, pid_t tid, int status); /* as of wait(2) */
+void events_interrupt(struct box *box);                     /* Ctrl-C was pressed */
+
 /* task.c */
 struct task *task_find(struct box *box, pid_t tid);
 struct task *task_add(struct box *box, pid_t tid);
