@@ -112,6 +112,19 @@ bool box_over_max_time(struct box *box, int64_t due_ns)
     return true;
 }
 
+/* A verdict that ends the run is not given at first sight: nothing must have happened for a while.
+ */
+static bool is_stuck(struct box *box)
+{
+    uint64_t now = wall_monotonic_ns();
+
+    if (!box->stuck_since_ns || box->stuck_steps != box->steps) {
+        box->stuck_since_ns = now;
+        box->stuck_steps = box->steps;
+    }
+    return now - box->stuck_since_ns > 20 * NS_PER_MS;
+}
+
 static void report_deadlock(struct box *box)
 {
     CLEANUP(buf_done) struct buf text = {0};
@@ -136,7 +149,7 @@ static bool idle_step(struct box *box)
     if ((!next || next->due_ns > vclock_now(&box->clock)) && outside_pending(box, next))
         return false;
     if (!next) {
-        if (report_waits_outside(box))
+        if (report_waits_outside(box) || !is_stuck(box))
             return false;
         report_deadlock(box);
         return true;

@@ -233,6 +233,7 @@ struct box {
     int terminal_fd;         /* its slave, in init and the program's process only */
     struct subs *subs;       /* sub.c; NULL without cassettes */
     uint64_t outside_since_ns, outside_steps; /* outside.c */
+    uint64_t stuck_since_ns, stuck_steps;     /* box.c: everybody waits, and nothing is due */
 };
 
 /* box.c: the loop. */

@@ -172,8 +172,14 @@ static int run_calls(struct task *task, uint64_t done, struct user_regs_struct *
     struct held_signals held = {0};
 
     for (;;) {
-        if (ptrace(PTRACE_CONT, task->tid, NULL, 0) < 0 || waitpid(task->tid, status, __WALL) < 0)
-            return -errno;
+        if (ptrace(PTRACE_CONT, task->tid, NULL, 0) < 0)
+            return -ESRCH;
+        pid_t tid;
+        do
+            tid = waitpid(task->tid, status, __WALL);
+        while (tid < 0 && errno == EINTR);
+        if (tid < 0)
+            return -ESRCH;
         if (!WIFSTOPPED(*status))
             return -ECHILD;
         if (ptrace(PTRACE_GETREGS, task->tid, NULL, regs) < 0)
@@ -182,8 +188,9 @@ static int run_calls(struct task *task, uint64_t done, struct user_regs_struct *
             break; /* the call, or the breakpoint behind it */
         int signal = WSTOPSIG(*status);
         if (signal == SIGSEGV && regs->rip == regs->r15)
-            return -ENOMEM; /* the image is not there */
-        if (held.count < ARRAY_LENGTH(held.numbers))
+            return -ENOMEM;                                       /* the image is not there */
+        bool is_signal = *status >> 16 == 0 || signal != SIGTRAP; /* or an interrupt of ours */
+        if (is_signal && held.count < ARRAY_LENGTH(held.numbers))
             held.numbers[held.count++] = signal;
     }
     send_held(task, &held);

@@ -283,6 +283,9 @@ static int receive_pid(struct box *box, pid_t *ret, struct failure *failure)
                                  .msg_control = &control,
                                  .msg_controllen = sizeof control};
         ssize_t count = recvmsg(box->init_socket, &message, MSG_CMSG_CLOEXEC);
+        /* Told once when init ended without having read all of ours; its last words come next. */
+        if (count < 0 && (errno == ECONNRESET || errno == EINTR))
+            continue;
         if (count <= 0)
             return -EPIPE;
         if (count == sizeof *failure)
