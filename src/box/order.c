@@ -158,6 +158,8 @@ void order_supervisor(const struct box *box)
 
 void order_guests(const struct box *box)
 {
+    if (box->cpu >= 0)
+        pin(0, box->cpu); /* the supervisor does so too, but perhaps later */
     if (box->realtime)
         (void)set_realtime(PRIORITY);
     else if (box->options->cpus <= 1)
