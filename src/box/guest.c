@@ -131,7 +131,8 @@ uint64_t task_scratch(struct task *task)
     enum { PIECES = sizeof(((struct box_guest_page *)0)->scratch) / SCRATCH_BYTES };
     struct process *process = task->process;
 
-    for (int i = 0; i < PIECES && i < 64 && task->scratch < 0; i++)
+    _Static_assert(PIECES <= 64, "one bit each");
+    for (int i = 0; i < PIECES && task->scratch < 0; i++)
         if (!(process->scratch >> i & 1)) {
             process->scratch |= UINT64_C(1) << i;
             task->scratch = i;
