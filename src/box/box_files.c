@@ -36,7 +36,7 @@ int box_files_enter(const struct box *box, int socket, struct err *err)
 {
     struct fs_options options = box->options->fs;
     CLEANUP(fd_close) int store = -1;
-    struct meet_door door = {.socket = socket};
+    struct meet_door door = {.socket = socket, .entered = box->options->net_real};
 
     options.enter_namespaces = enter_namespaces;
     options.enter_data = &door;

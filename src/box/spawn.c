@@ -358,6 +358,9 @@ static int start(struct box *box, struct err *err)
     int sockets[2], on = 1;
     int flags = SIGCHLD | (box->bare ? 0 : CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS);
 
+    /* For the clock page, a System V segment. It has a mount inside: before those of the view. */
+    if (!box->bare && unshare(CLONE_NEWIPC) < 0)
+        return err_set(err, -errno, "make an IPC namespace: %m");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
         setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
         return err_set(err, -errno, "make a socket: %m");
