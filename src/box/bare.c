@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "box/bare.h"
 #include "base/fd.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,41 +26,35 @@ static int refuse(const char *axis, struct err *err)
                          "do with the clock, chance and recorded programs");
 }
 
-static void empty(int dir)
+/* The lock of a directory that is ours and that nobody uses; -1 without. */
+static int lock_directory(const char *path)
 {
-    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listing = copy < 0 ? NULL : fdopendir(copy);
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
 
-    for (struct dirent *entry; listing && (entry = readdir(listing));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        if (unlinkat(dir, entry->d_name, 0) == 0)
-            continue;
-        CLEANUP(fd_close)
-        int below = openat(dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below >= 0)
-            empty(below);
-        (void)unlinkat(dir, entry->d_name, AT_REMOVEDIR);
-    }
-    if (listing)
-        (void)closedir(listing);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
+        st.st_uid != geteuid() || !st.st_nlink || fchmod(fd, 0711) < 0)
+        return -1;
+    return take_fd(&fd);
 }
 
 /* The first directory that nobody uses: the same in every run, as its name can be seen in PATH. It
- * is locked as long as the box lives. One that a killed supervisor left is emptied and used. */
+ * is locked as long as the box lives. One that a killed supervisor left is made anew. */
 static int take_directory(struct box *box)
 {
     for (int i = 0; i < SLOTS; i++) {
-        struct stat st;
         (void)snprintf(box->own_dir, sizeof box->own_dir, "/tmp/vitro.%u.%d", (unsigned)geteuid(),
                        i);
-        (void)mkdir(box->own_dir, 0711);
-        CLEANUP(fd_close)
-        int fd = open(box->own_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
-            st.st_uid != geteuid() || !st.st_nlink || fchmod(fd, 0711) < 0)
+        bool left = mkdir(box->own_dir, 0711) < 0 && errno == EEXIST;
+        CLEANUP(fd_close) int fd = lock_directory(box->own_dir);
+        if (fd >= 0 && left) {
+            (void)dir_remove_all(box->own_dir, NULL);
+            (void)mkdir(box->own_dir, 0711);
+            fd_close(take_fd(&fd));
+            fd = lock_directory(box->own_dir);
+        }
+        if (fd < 0)
             continue;
-        empty(fd);
         box->bare_fd = take_fd(&fd);
         return 0;
     }
@@ -104,7 +97,6 @@ void bare_end(struct box *box)
 {
     if (!box->bare)
         return;
-    empty(box->bare_fd);
-    (void)rmdir(box->own_dir);
+    (void)dir_remove_all(box->own_dir, NULL);
     box->bare_fd = fd_close(box->bare_fd);
 }

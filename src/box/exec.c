@@ -187,8 +187,10 @@ static int run_calls(struct task *task, uint64_t done, struct user_regs_struct *
         if (regs->rip >= done && regs->rip < done + 16)
             break; /* the call, or the breakpoint behind it */
         int signal = WSTOPSIG(*status);
-        if (signal == SIGSEGV && regs->rip == regs->r15)
-            return -ENOMEM;                                       /* the image is not there */
+        if (signal == SIGSEGV && regs->rip == regs->r15) { /* the image is not there */
+            send_held(task, &held);
+            return -ENOMEM;
+        }
         bool is_signal = *status >> 16 == 0 || signal != SIGTRAP; /* or an interrupt of ours */
         if (is_signal && held.count < ARRAY_LENGTH(held.numbers))
             held.numbers[held.count++] = signal;
