@@ -142,8 +142,8 @@ play_verb verb_exec, verb_stdin, verb_stdout, verb_stderr, verb_exits, verb_take
     verb_capture; /* verbs_exec.c */
 play_verb verb_shim, verb_reply, verb_expect, verb_else, verb_spy, verb_success, verb_failure,
     verb_no, verb_record, verb_replay; /* verbs_shim.c */
-play_verb verb_run, verb_see, verb_not, verb_type, verb_send, verb_eof, verb_resize, verb_signal,
-    verb_settled, verb_advance, verb_waits; /* verbs_run.c */
+play_verb verb_run, verb_see, verb_not, verb_type, verb_press, verb_send, verb_eof, verb_resize,
+    verb_signal, verb_settled, verb_advance, verb_waits; /* verbs_run.c */
 play_verb verb_screen, verb_never, verb_ever, verb_cursor, verb_title, verb_mark,
     verb_snapshot;                                         /* verbs_screen.c */
 play_verb verb_start, verb_stop, verb_wait, verb_until;    /* verbs_beside.c */

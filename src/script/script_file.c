@@ -127,6 +127,8 @@ static void add_case(struct script_set *set, const struct script_case *which, co
     struct script_case *copy = &set->cases[set->case_count++];
     *copy = *which;
     copy->example_row = row;
+    if (row && strcmp(which->examples->lines[row].path, which->path) == 0)
+        copy->line = which->examples->lines[row].line;
     copy->path = mem_dup(which->path);
     copy->name = case_name(copy, title);
     while (which->tags && which->tags[tags])
@@ -143,8 +145,19 @@ static void free_tags(char **tags)
     free(tags);
 }
 
+/* Whether a line of the file is a row of examples; then that one alone is played. */
+static bool names_row(const struct script_case *which, unsigned at_line)
+{
+    for (size_t i = 1; which->examples && i < which->examples->line_count; i++)
+        if (which->examples->lines[i].line == at_line &&
+            strcmp(which->examples->lines[i].path, which->path) == 0)
+            return true;
+    return false;
+}
+
 /* One scenario: its lines and those before the first scenario of the file. */
-static int make_cases(struct loader *loader, const struct script_case *base, const char *title)
+static int make_cases(struct loader *loader, const struct script_case *base, const char *title,
+                      unsigned at_line)
 {
     struct script_case which = *base;
     int r = 0;
@@ -156,8 +169,10 @@ static int make_cases(struct loader *loader, const struct script_case *base, con
         r = about_read(&which.lines[i], &which, loader->err);
     if (r == 0 && which.examples)
         r = about_check_examples(which.examples, loader->err);
+    bool one = names_row(&which, at_line);
     for (size_t i = 1; r == 0 && which.examples && i < which.examples->line_count; i++)
-        add_case(loader->set, &which, title, i);
+        if (!one || which.examples->lines[i].line == at_line)
+            add_case(loader->set, &which, title, i);
     if (r == 0 && !which.examples)
         add_case(loader->set, &which, title, 0);
     free_tags(which.tags);
@@ -193,7 +208,7 @@ static int cut(struct loader *loader, const struct vt_text *text, const struct l
         which.lines = list->items;
         which.line_count = list->count;
         return list->count
-                   ? make_cases(loader, &which, NULL)
+                   ? make_cases(loader, &which, NULL, at_line)
                    : err_set(loader->err, -EINVAL, "%s: there is nothing in it", text->path);
     }
     which.prelude = list->items;
@@ -209,7 +224,7 @@ static int cut(struct loader *loader, const struct vt_text *text, const struct l
         which.line_count = next - at - 1;
         bool wanted = !at_line || (at_line >= head->line &&
                                    (next == list->count || at_line < list->items[next].line));
-        int r = wanted ? make_cases(loader, &which, title) : 0;
+        int r = wanted ? make_cases(loader, &which, title, at_line) : 0;
         if (r < 0)
             return r;
     }

@@ -55,7 +55,7 @@ const struct play_word play_words[] = {
      "what tmux, or a program beside the scenario, printed"},
     {"pane", AT_TOP, 0, verb_pane, "pane TARGET shows|lacks TEXT", "what a pane of tmux shows"},
     {"plain", AT_TOP, 0, verb_plain, "plain", "the programs to come run without a box"},
-    {"press", AT_RUN, 0, verb_type, "press <KEY>...", "keys, one after the other"},
+    {"press", AT_RUN, 0, verb_press, "press <KEY>...|KEYS", "keys, one after the other"},
     {"quarantine", AT_TOP, 0, NULL, "quarantine until DATE \"REASON\"",
      "a failure is a skip until that day"},
     {"quota", AT_TOP, 0, verb_quota, "quota BYTES", "how much the sandbox may hold"},

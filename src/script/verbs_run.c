@@ -13,8 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the session says about its last failure is what the scenario says; how long it took in real
- * time is left out, so that equal failures have equal texts. */
+/* Real time in coarse steps, so that equal failures have equal texts. */
+static void add_real(struct buf *ret, uint64_t real_ns)
+{
+    static const unsigned steps[] = {2, 10, 60, 600};
+    size_t i = 0;
+
+    while (i < ARRAY_LENGTH(steps) - 1 && real_ns >= steps[i] * NS_PER_SEC)
+        i++;
+    buf_addf(ret, ", less than %u s", steps[i]);
+}
+
+/* What the session says about its last failure is what the scenario says. */
 int session_told(struct play *play, int r)
 {
     const struct vitro_term_failure *failure = r < 0 ? vitro_term_failure(play->session) : NULL;
@@ -22,11 +32,12 @@ int session_told(struct play *play, int r)
 
     if (!failure)
         return 0;
-    const char *real = strstr(failure->text, " virtual, "), *end;
+    const char *virtual = strstr(failure->text, " virtual, "), *real;
     bool wait = failure->why != VITRO_TERM_USAGE && failure->why != VITRO_TERM_TROUBLE;
-    if (real && (end = strstr(real, " ms real"))) {
-        buf_add(&text, failure->text, (size_t)(real - failure->text) + strlen(" virtual"));
-        buf_adds(&text, end + strlen(" ms real"));
+    if (virtual && (real = strstr(virtual, " of at most "))) {
+        buf_add(&text, failure->text, (size_t)(virtual - failure->text) + strlen(" virtual"));
+        add_real(&text, failure->real_ns);
+        buf_adds(&text, real);
     } else {
         buf_adds(&text, failure->text);
     }
@@ -264,8 +275,44 @@ int verb_waits(struct play *play, struct words *w)
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
-/* Quoted text is typed as it is; what stands in <> is a key. */
-int verb_type(struct play *play, struct words *w)
+/* A text that was written, not what a key stands for. */
+static void add_typed(struct buf *ret, const char *text, size_t length, bool literal)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '<' && literal)
+            buf_adds(ret, "<lt>");
+        else if (!text[i])
+            buf_adds(ret, "<0x00>");
+        else
+            buf_addc(ret, text[i]);
+}
+
+/* One word of `type` or `press` as vitro_term_type takes it. */
+static int add_keys(const struct words *w, const struct vt_token *token, bool texts_are_keys,
+                    struct buf *ret)
+{
+    if (token->kind == VT_VECTOR)
+        return words_wrong(w, "expected a text or a key; put quotes around it");
+    if (token->kind != VT_WORD)
+        return buf_adds(ret, token->source), 0;
+    for (size_t i = 0; i < token->part_count; i++) {
+        struct vt_token one = *token;
+        const char *text;
+        size_t length;
+
+        one.parts = &token->parts[i];
+        one.part_count = 1;
+        int r = words_expand(w, &one, &text, &length);
+        if (r < 0)
+            return r;
+        bool literal = one.parts[0].quoted || one.parts[0].variable;
+        add_typed(ret, text, length, literal && !texts_are_keys);
+    }
+    return 0;
+}
+
+/* What is wrong with a key is found before anything plays, unless a variable has it. */
+static int type_words(struct play *play, struct words *w, bool texts_are_keys)
 {
     CLEANUP(buf_done) struct buf keys = {0};
     const struct vt_token *token;
@@ -273,31 +320,28 @@ int verb_type(struct play *play, struct words *w)
     if (!words_next(w))
         return words_wrong(w, "expected a text or a key, as \"n\" <Enter>");
     for (; (token = words_next(w)); w->at++) {
-        if (token->kind == VT_KEY || token->kind == VT_REGEX) {
-            buf_adds(&keys, token->source);
-            continue;
-        }
-        if (token->kind == VT_VECTOR)
-            return words_wrong(w, "expected a text or a key; put quotes around it");
-        for (size_t i = 0; i < token->part_count; i++) {
-            struct vt_token one = *token;
-            const char *text;
-            size_t length;
-            one.parts = &token->parts[i];
-            one.part_count = 1;
-            int r = words_expand(w, &one, &text, &length);
-            if (r < 0)
-                return r;
-            for (size_t c = 0; c < length; c++)
-                if (text[c] == '<' && (one.parts[0].quoted || one.parts[0].variable))
-                    buf_adds(&keys, "<lt>");
-                else if (!text[c])
-                    buf_adds(&keys, "<0x00>");
-                else
-                    buf_addc(&keys, text[c]);
-        }
+        struct err wrong = {0};
+        size_t before = keys.length;
+        int r = add_keys(w, token, texts_are_keys, &keys);
+        if (r < 0)
+            return r;
+        if (!play && !words_is_open(w, token) &&
+            term_check_keys(buf_text(&keys) + before, &wrong) < 0)
+            return words_wrong(w, "%s", wrong.text);
     }
     return play ? session_told(play, vitro_term_type(play->session, buf_text(&keys))) : 0;
+}
+
+/* Quoted text is typed as it is; what stands in <> is a key. */
+int verb_type(struct play *play, struct words *w)
+{
+    return type_words(play, w, false);
+}
+
+/* Keys in quotes and in variables, too: "<Up><Up>". */
+int verb_press(struct play *play, struct words *w)
+{
+    return type_words(play, w, true);
 }
 
 int verb_send(struct play *play, struct words *w)

@@ -193,6 +193,10 @@ TEST(a_wrong_word_is_told_with_what_was_expected_and_the_closest)
     check_fails("run x\n  screen shows \"x\"\n", "expected 'is', 'contains', 'lacks'");
     check_fails("run x\n  screen contains \"x\" at 0,1\n", "a.vt:2:26: expected a place, as 3,10");
     check_fails("run x\n  resize 5\n", "expected a size, as 100x30, found 5");
+    check_fails("run x\n  type \"y\" <Entr>\n",
+                "a.vt:2:12: '<Entr>' is not a key\nhint: did you mean <Enter>?");
+    check_fails("run x\n  press \"<Up\"\n", "a.vt:2:9: '<Up>' is not a key");
+    check_fails("run x\n  press <Drag 1,1>\n", "needs two places");
     check_fails("run [a]\n", "put quotes around it");
     check_fails("write \"a\\0b\" x\n", "cannot hold a NUL");
     check_fails("env x\n", "expected a value, found the end of the line");

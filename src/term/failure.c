@@ -192,9 +192,9 @@ int term_fail(vitro_term *t, enum vitro_term_why why, int code, const struct ter
         when_add_duration(text, t->failure.virtual_ns);
         buf_adds(text, " of at most ");
         when_add_duration(text, wait->budget_ns);
-        buf_addf(text, " virtual, %llu of at most %llu ms real; the session's clock shows ",
+        buf_addf(text, " virtual, %llu ms of at most %llu s real; the session's clock shows ",
                  (unsigned long long)(t->failure.real_ns / NS_PER_MS),
-                 (unsigned long long)(wait->ceiling_ns / NS_PER_MS));
+                 (unsigned long long)((wait->ceiling_ns + NS_PER_SEC - 1) / NS_PER_SEC));
         when_add(text, t->now_ns);
         buf_addc(text, '\n');
     }

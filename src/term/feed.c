@@ -109,6 +109,34 @@ static void pass_attributes(struct feed *feed, const char *numbers, size_t lengt
     pass(feed, out, pen_sgr(&feed->pen, numbers, length, out));
 }
 
+/* Modes that are set or reset, each by itself. */
+static void pass_modes(struct feed *feed, const char *sequence, size_t length, char final)
+{
+    const char *end = sequence + length, *at = sequence;
+    const bool private = length && *at == '?';
+
+    for (at += private;; at++) {
+        char one[DIGITS_MAX + 8] = "\033[";
+        size_t used = strlen(one), digits = strspn(at, "0123456789");
+        if (private)
+            one[used++] = '?';
+        memcpy(one + used, at, digits);
+        one[used + digits] = final;
+        pass(feed, one, used + digits + 1);
+        at += digits;
+        if (at == end)
+            return;
+    }
+}
+
+static bool is_mode_list(const char *sequence, size_t length, char final)
+{
+    const char *numbers = sequence + (length && *sequence == '?');
+
+    return (final == 'h' || final == 'l') && strchr(numbers, ';') &&
+           strspn(numbers, "0123456789;") == strlen(numbers);
+}
+
 /* ESC [ SEQUENCE FINAL, within what libvterm can take. */
 static void pass_control(struct feed *feed, char final)
 {
@@ -141,9 +169,16 @@ static void pass_control(struct feed *feed, char final)
         pass_attributes(feed, out + 2, used - 2);
         return;
     }
+    if (feed->control(feed->user, feed->sequence, final))
+        return;
     pen_control(&feed->pen, feed->sequence, final);
     if (!feed->length && (final == 's' || final == 'u')) { /* which libvterm knows as ESC 7 and 8 */
         pass(feed, final == 's' ? "\0337" : "\0338", 2);
+        return;
+    }
+    out[used] = '\0';
+    if (is_mode_list(out + 2, used - 2, final)) {
+        pass_modes(feed, out + 2, used - 2, final);
         return;
     }
     out[used++] = final;
@@ -192,12 +227,16 @@ static void take_escaped(struct feed *feed, char byte)
     }
     feed->state = FEED_GROUND;
     pen_escape(&feed->pen, byte);
-    pass(feed, both, 2);
+    if (byte == 'Z') /* the old way to ask what it is */
+        pass(feed, "\033[c", 3);
+    else
+        pass(feed, both, 2);
 }
 
 static void end_string(struct feed *feed)
 {
     feed->state = FEED_GROUND;
+    feed->text[feed->text_length] = '\0';
     feed->string(feed->user, feed->kind, feed->text, feed->text_length);
 }
 

@@ -90,10 +90,13 @@ int vitro_term_signal(vitro_term *t, int signal)
     if (r < 0)
         return r;
     pid_t group = t->ended ? -1 : tcgetpgrp(t->master);
+    if (t->ended)
+        return term_fail(t, VITRO_TERM_WRONG, -ESRCH, NULL,
+                         "signal %d (%s): the program has ended before", signal,
+                         sigabbrev_np(signal) ? sigabbrev_np(signal) : "?");
     t->settled = false;
-    if (t->ended || group <= 1 || kill(-group, signal) < 0)
-        return term_misuse(t, t->ended ? -ESRCH : -errno, "signal %d: %s", signal,
-                           t->ended ? "the program has ended" : strerror(errno));
+    if (group <= 1 || kill(-group, signal) < 0)
+        return term_misuse(t, -errno, "signal %d: %s", signal, strerror(errno));
     return 0;
 }
 

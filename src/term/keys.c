@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* keys: "n<Enter>" as bytes. Named keys go through libvterm, which knows the modes the program
  * asked for; control and meta letters are what every terminal sends. */
+#include "term/term.h"
 #include "term/term_internal.h"
 #include "base/text.h"
 #include <ctype.h>
@@ -52,7 +53,8 @@ static bool is_word(const char *name, size_t length, const char *word)
 }
 
 /* "Click right 3,10" and its kind. */
-static int add_mouse(struct screen *screen, const char *name, struct err *err)
+static int add_mouse(struct screen *screen, const char *name, VTermModifier modifiers, bool check,
+                     struct err *err)
 {
     struct vitro_term_state state = {0};
     VTerm *vterm = screen_vterm(screen);
@@ -70,10 +72,13 @@ static int add_mouse(struct screen *screen, const char *name, struct err *err)
         return err_set(err, -EINVAL, "'<%s>' needs %s (ROW,COLUMN, from 1)", name,
                        drag ? "two places" : "a place");
     screen_state(screen, &state);
-    if (row < 1 || col < 1 || row > (int)state.rows || col > (int)state.cols)
+    bool outside = row < 1 || col < 1 || row > (int)state.rows || col > (int)state.cols;
+    bool to_outside =
+        drag && (to_row < 1 || to_col < 1 || to_row > (int)state.rows || to_col > (int)state.cols);
+    if (!check && (outside || to_outside))
         return err_set(err, -EINVAL, "'<%s>': the screen has %u rows and %u columns", name,
                        state.rows, state.cols);
-    if (state.mouse == VITRO_TERM_MOUSE_OFF)
+    if (!check && state.mouse == VITRO_TERM_MOUSE_OFF)
         return err_set(err, -ENOTSUP, "'<%s>': the program has not asked for the mouse", name);
     if (strcasecmp(which, "right") == 0)
         button = 3;
@@ -83,17 +88,19 @@ static int add_mouse(struct screen *screen, const char *name, struct err *err)
         button = strcasecmp(which, "up") == 0 ? 4 : 5;
     else if (wheel || (which[0] && strcasecmp(which, "left") != 0))
         return err_set(err, -EINVAL, "'<%s>': no such button", name);
-    vterm_mouse_move(vterm, row - 1, col - 1, VTERM_MOD_NONE);
+    if (check)
+        return 0;
+    vterm_mouse_move(vterm, row - 1, col - 1, modifiers);
     if (strcasecmp(word, "Move") == 0)
         return 0;
     if (strcasecmp(word, "DoubleClick") == 0)
         presses = 2;
     for (int i = 0; i < presses; i++) {
-        vterm_mouse_button(vterm, button, true, VTERM_MOD_NONE);
+        vterm_mouse_button(vterm, button, true, modifiers);
         if (drag)
-            vterm_mouse_move(vterm, to_row - 1, to_col - 1, VTERM_MOD_NONE);
+            vterm_mouse_move(vterm, to_row - 1, to_col - 1, modifiers);
         if (!wheel)
-            vterm_mouse_button(vterm, button, false, VTERM_MOD_NONE);
+            vterm_mouse_button(vterm, button, false, modifiers);
     }
     return 0;
 }
@@ -141,8 +148,8 @@ static int add_paste(struct screen *screen, const char *text, size_t length, str
     return 0;
 }
 
-static int add_name(struct screen *screen, const char *name, size_t length, struct buf *ret,
-                    struct err *err)
+static int add_name(struct screen *screen, const char *name, size_t length, bool check,
+                    struct buf *ret, struct err *err)
 {
     VTerm *vterm = screen_vterm(screen);
     const char *rest = name;
@@ -159,12 +166,6 @@ static int add_name(struct screen *screen, const char *name, size_t length, stru
     }
     if (length >= 6 && strncasecmp(name, "Paste ", 6) == 0)
         return add_paste(screen, name + 6, length - 6, ret);
-    static const char *const mice[] = {"Click ", "DoubleClick ", "Drag ", "Wheel ", "Move "};
-    for (size_t i = 0; i < ARRAY_LENGTH(mice); i++)
-        if (length > strlen(mice[i]) && strncasecmp(name, mice[i], strlen(mice[i])) == 0) {
-            CLEANUP(mem_free) char *text = mem_dupn(name, length);
-            return add_mouse(screen, text, err);
-        }
     if (is_word(name, length, "FocusIn"))
         return vterm_state_focus_in(vterm_obtain_state(vterm)), 0;
     if (is_word(name, length, "FocusOut"))
@@ -182,6 +183,12 @@ static int add_name(struct screen *screen, const char *name, size_t length, stru
         rest += 2;
         left -= 2;
     }
+    static const char *const mice[] = {"Click ", "DoubleClick ", "Drag ", "Wheel ", "Move "};
+    for (size_t i = 0; i < ARRAY_LENGTH(mice); i++)
+        if (left > strlen(mice[i]) && strncasecmp(rest, mice[i], strlen(mice[i])) == 0) {
+            CLEANUP(mem_free) char *text = mem_dupn(rest, left);
+            return add_mouse(screen, text, (VTermModifier)modifiers, check, err);
+        }
     for (size_t i = 0; i < ARRAY_LENGTH(named); i++)
         if (is_word(rest, left, named[i].name)) {
             vterm_keyboard_key(vterm, named[i].key, (VTermModifier)modifiers);
@@ -202,7 +209,8 @@ static int add_name(struct screen *screen, const char *name, size_t length, stru
     return unknown(name, length, err);
 }
 
-int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct err *err)
+static int encode(struct screen *screen, const char *keys, bool check, struct buf *ret,
+                  struct err *err)
 {
     int r = 0;
 
@@ -214,7 +222,7 @@ int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct
         if (*keys == '<' && !end) {
             r = unknown(keys + 1, strlen(keys + 1), err);
         } else if (*keys == '<') {
-            r = add_name(screen, keys + 1, (size_t)(end - keys - 1), ret, err);
+            r = add_name(screen, keys + 1, (size_t)(end - keys - 1), check, ret, err);
             keys = end + 1;
         } else {
             buf_addc(ret, *keys == '\n' ? '\r' : *keys);
@@ -223,4 +231,17 @@ int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct
     }
     screen_divert(screen, NULL);
     return r;
+}
+
+int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct err *err)
+{
+    return encode(screen, keys, false, ret, err);
+}
+
+int term_check_keys(const char *keys, struct err *err)
+{
+    CLEANUP(screen_free) struct screen *screen = screen_new(2, 2, 0);
+    CLEANUP(buf_done) struct buf sent = {0};
+
+    return encode(screen, keys, true, &sent, err);
 }

@@ -2,7 +2,10 @@
 /* screen: what a terminal makes of a stream of bytes, by libvterm. Plain memory: no clock, no
  * process. Everything fed is untrusted. */
 #include "term/term_internal.h"
+#include "term/answer.h"
 #include "term/feed.h"
+#include "term/title.h"
+#include "base/text.h"
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
@@ -18,7 +21,8 @@ struct screen {
     VTermPos cursor;
     bool cursor_visible, alternate;
     int cursor_shape, mouse;
-    struct buf title, icon, answers;
+    struct title title, icon;
+    struct buf answers;
     struct buf
         *divert;  /* where the terminal's bytes go instead of `answers`, while keys are made */
     char **lines; /* ring of owned texts, the scrollback */
@@ -169,26 +173,6 @@ static const VTermScreenCallbacks callbacks = {
     .sb_pushline = on_pushline,
 };
 
-static void set_title(struct buf *to, const char *given, size_t length)
-{
-    CLEANUP(mem_free) char *copy = mem_dupn(given, length - utf8_cut_tail(given, length));
-
-    for (char *at = copy; at < copy + length; at++)
-        if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            *at = ' ';
-    buf_clear(to);
-    utf8_add_clean(to, copy, strlen(copy));
-}
-
-/* What the program asks: 10 and 11, the colours of text and background. */
-static void answer_colour(struct screen *screen, char which)
-{
-    const char *colour = which == '0' ? "e0e0/e0e0/e0e0" : "1c1c/1c1c/1c1c";
-
-    if (screen->answers.length < ANSWER_BYTES_MAX)
-        buf_addf(&screen->answers, "\033]1%c;rgb:%s\033\\", which, colour);
-}
-
 /* libvterm prints rubbish for requests that it does not know. */
 static bool is_known_request(const char *text, size_t length)
 {
@@ -200,19 +184,106 @@ static bool is_known_request(const char *text, size_t length)
     return false;
 }
 
+/* What the eye sees of a colour by number. Beyond 15 libvterm has others than all terminals: those
+ * are a cube of six steps each way, and 24 greys. */
+static void indexed_rgb(const struct screen *screen, unsigned index,
+                        unsigned char ret_rgb[static 3])
+{
+    static const unsigned char steps[] = {0, 95, 135, 175, 215, 255};
+    enum { CUBE = 16, GREYS = 232 };
+    VTermColor colour;
+
+    if (index >= GREYS) {
+        memset(ret_rgb, (int)(8 + 10 * (index - GREYS)), 3);
+    } else if (index >= CUBE) {
+        ret_rgb[0] = steps[(index - CUBE) / 36];
+        ret_rgb[1] = steps[(index - CUBE) / 6 % 6];
+        ret_rgb[2] = steps[(index - CUBE) % 6];
+    } else {
+        vterm_color_indexed(&colour, (uint8_t)index);
+        vterm_screen_convert_color_to_rgb(screen->vscreen, &colour);
+        memcpy(ret_rgb, (unsigned char[]){colour.rgb.red, colour.rgb.green, colour.rgb.blue}, 3);
+    }
+}
+
+static void tell_colour(const void *user, unsigned index, unsigned char ret_rgb[static 3])
+{
+    indexed_rgb(user, index, ret_rgb);
+}
+
+static struct answer_facts facts_of(const struct screen *screen)
+{
+    return (struct answer_facts){.rows = screen->rows,
+                                 .cols = screen->cols,
+                                 .alternate = screen->alternate,
+                                 .colour = tell_colour,
+                                 .user = screen};
+}
+
+/* An answer that is added as a whole or, when a program asks without reading, not at all. */
+static void add_answer(struct screen *screen, const struct buf *answer)
+{
+    if (screen->answers.length + answer->length <= ANSWER_BYTES_MAX)
+        buf_add(&screen->answers, answer->data, answer->length);
+}
+
+static void forget_lines(struct screen *screen)
+{
+    for (unsigned i = 0; i < screen->lines_max; i++) {
+        free(screen->lines[i]);
+        screen->lines[i] = NULL;
+    }
+    screen->lines_count = screen->lines_next = 0;
+}
+
+/* 22 puts a title away, 23 brings it back; behind it 1 is the icon's, 2 the window's. */
+static bool keep_titles(struct screen *screen, const char *sequence)
+{
+    void (*const keep)(struct title *) = text_starts(sequence, "22")   ? title_push
+                                         : text_starts(sequence, "23") ? title_pop
+                                                                       : NULL;
+    if (!keep || (sequence[2] && sequence[2] != ';'))
+        return false;
+    int which = sequence[2] ? atoi(sequence + 3) : 0;
+    if (which != 2)
+        keep(&screen->icon);
+    if (which != 1)
+        keep(&screen->title);
+    return true;
+}
+
+static bool on_control(void *user, const char *sequence, char final)
+{
+    struct screen *screen = user;
+    struct answer_facts facts = facts_of(screen);
+    CLEANUP(buf_done) struct buf answer = {0};
+
+    if (final == 'J' && strcmp(sequence, "3") == 0) {
+        screen->generation++;
+        forget_lines(screen);
+        return true;
+    }
+    if (final == 't' && keep_titles(screen, sequence)) {
+        screen->generation++;
+        return true;
+    }
+    bool known = answer_control(&answer, &facts, sequence, final);
+    add_answer(screen, &answer);
+    return known;
+}
+
 static void on_string(void *user, char kind, const char *text, size_t length)
 {
     struct screen *screen = user;
+    CLEANUP(buf_done) struct buf answer = {0};
+    struct answer_facts facts = facts_of(screen);
 
     screen->generation++;
     if (kind == ']' && length >= 2 && text[1] == ';' && text[0] >= '0' && text[0] <= '2') {
         if (text[0] != '1')
-            set_title(&screen->title, text + 2, length - 2);
+            title_set(&screen->title, text + 2, length - 2);
         if (text[0] != '2')
-            set_title(&screen->icon, text + 2, length - 2);
-    } else if (kind == ']' && length == 4 && text[0] == '1' && (text[1] == '0' || text[1] == '1') &&
-               memcmp(text + 2, ";?", 2) == 0) {
-        answer_colour(screen, text[1]);
+            title_set(&screen->icon, text + 2, length - 2);
     } else if (kind == 'P' && length <= 4 && is_known_request(text, length)) {
         CLEANUP(buf_done) struct buf said = {0};
         char whole[16] = "\033P"; /* how the terminal is set up: DECRQSS */
@@ -221,8 +292,11 @@ static void on_string(void *user, char kind, const char *text, size_t length)
         screen->divert = &said;
         (void)vterm_input_write(screen->vterm, whole, length + 4);
         screen->divert = NULL;
-        pen_add_told(&screen->answers, buf_text(&said));
+        pen_add_told(&answer, buf_text(&said));
+    } else {
+        (void)answer_string(&answer, &facts, kind, text, length);
     }
+    add_answer(screen, &answer);
 }
 
 static void on_fed(void *user, const char *bytes, size_t length)
@@ -246,7 +320,8 @@ struct screen *screen_new(unsigned rows, unsigned cols, unsigned scrollback)
                               .cursor_visible = true,
                               .cursor_shape = VTERM_PROP_CURSORSHAPE_BLOCK};
     screen->lines = mem_alloc((scrollback + 1) * sizeof *screen->lines);
-    screen->feed = (struct feed){.sink = on_fed, .string = on_string, .user = screen};
+    screen->feed =
+        (struct feed){.sink = on_fed, .string = on_string, .control = on_control, .user = screen};
     screen->vterm = vterm_new((int)rows, (int)cols);
     vterm_set_utf8(screen->vterm, 1);
     vterm_output_set_callback(screen->vterm, on_output, screen);
@@ -264,11 +339,10 @@ struct screen *screen_free(struct screen *screen)
         return NULL;
     vterm_free(screen->vterm);
     feed_done(&screen->feed);
-    for (unsigned i = 0; i < screen->lines_max; i++)
-        free(screen->lines[i]);
+    forget_lines(screen);
     free(screen->lines);
-    buf_done(&screen->title);
-    buf_done(&screen->icon);
+    title_done(&screen->title);
+    title_done(&screen->icon);
     buf_done(&screen->answers);
     free(screen);
     return NULL;
@@ -314,10 +388,11 @@ void screen_divert(struct screen *screen, struct buf *to)
 static bool says(struct screen *screen, void (*ask)(struct screen *screen), const char *answer)
 {
     CLEANUP(buf_done) struct buf said = {0};
+    struct buf *before = screen->divert; /* keys may be on their way there */
 
     screen->divert = &said;
     ask(screen);
-    screen->divert = NULL;
+    screen->divert = before;
     return answer ? strcmp(buf_text(&said), answer) == 0 : said.length > 0;
 }
 
@@ -351,8 +426,8 @@ void screen_state(const struct screen *given, struct vitro_term_state *ret)
     ret->bracketed_paste = says(screen, ask_paste, NULL);
     ret->focus_events = says(screen, ask_focus, NULL);
     ret->application_cursor = says(screen, ask_up, "\033OA");
-    ret->title = buf_text(&screen->title);
-    ret->icon = buf_text(&screen->icon);
+    ret->title = buf_text(&screen->title.now);
+    ret->icon = buf_text(&screen->icon.now);
     ret->bells = screen->bells;
     ret->scrollback = screen->lines_count;
 }
@@ -367,6 +442,12 @@ static struct vitro_term_colour colour_of(const struct screen *screen, const VTe
     } else if (VTERM_COLOR_IS_INDEXED(from)) {
         colour.kind = VITRO_TERM_INDEXED;
         colour.index = from->indexed.idx;
+        unsigned char seen[3];
+        indexed_rgb(screen, colour.index, seen);
+        colour.red = seen[0];
+        colour.green = seen[1];
+        colour.blue = seen[2];
+        return colour;
     }
     vterm_screen_convert_color_to_rgb(screen->vscreen, &rgb);
     colour.red = rgb.rgb.red;

@@ -4,7 +4,7 @@
 #include "term/term_internal.h"
 #include <string.h>
 
-enum { CELL_WIDTH = 9, CELL_HEIGHT = 18, BASELINE = 14, MARGIN = 9 };
+enum { CELL_WIDTH = SVG_CELL_WIDTH, CELL_HEIGHT = SVG_CELL_HEIGHT, BASELINE = 14, MARGIN = 9 };
 static const struct vitro_term_colour paper = {VITRO_TERM_RGB, 0, 0x1c, 0x1c, 0x1c};
 static const struct vitro_term_colour ink = {VITRO_TERM_RGB, 0, 0xe0, 0xe0, 0xe0};
 

@@ -171,7 +171,8 @@ bool snapshot_next_run(struct screen *screen, unsigned row, unsigned cols, unsig
 bool snapshot_is_plain(const struct vitro_term_cell *cell);
 bool snapshot_same_style(const struct vitro_term_cell *a, const struct vitro_term_cell *b);
 void snapshot_add_style(struct buf *buf, const struct vitro_term_cell *cell);
-json_t *snapshot_json(struct screen *screen); /* returns owned */
+json_t *snapshot_json(struct screen *screen);      /* returns owned */
+enum { SVG_CELL_WIDTH = 9, SVG_CELL_HEIGHT = 18 }; /* pixels */
 void snapshot_add_svg(struct buf *buf, struct screen *screen);
 struct cast_meta {
     int64_t start_s; /* since 1970 */

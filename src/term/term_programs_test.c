@@ -142,3 +142,15 @@ TEST(dialog_asks_yes_or_no)
     HOLDS(t, vitro_type(t, "<Tab><Enter>"));
     HOLDS(t, vitro_term_expect_exit(t, 1, 0));
 }
+
+TEST(dialog_is_clicked)
+{
+    need_program("dialog");
+    TERM *t = open_term(.box.argv = ARGV("dialog", "--yesno", "Go on?", "7", "40"));
+    struct vitro_term_place no;
+
+    HOLDS(t, vitro_term_see(t, &(struct vitro_term_look){.text = "< No"}, &no));
+    CLEANUP(mem_free) char *click = mem_format("<Click %u,%u>", no.row, no.col + 2);
+    HOLDS(t, vitro_term_type(t, click));
+    HOLDS(t, vitro_term_expect_exit(t, 1, 0));
+}
