@@ -154,6 +154,8 @@ static bool idle_step(struct box *box)
         report_deadlock(box);
         return true;
     }
+    if (box->hold.task && next != &box->hold.task->wait.deadline)
+        return false;
     if (box_over_max_time(box, next->due_ns))
         return true;
     if (next->due_ns > vclock_now(&box->clock))
@@ -269,7 +271,8 @@ static void loop(struct box *box)
         if (box->over || !box->task_count)
             break;
         if (any) {
-            (void)sched_yield(); /* whoever was resumed runs now, until it blocks or stops */
+            if (!box->hold.task)
+                (void)sched_yield(); /* whoever was resumed runs now, until it blocks or stops */
             looks = 0;
             last_event = 0;
             check_steps(box);
@@ -278,7 +281,7 @@ static void loop(struct box *box)
                 check_ceiling(box);
                 (void)computing_step(box, wall_monotonic_ns(), true);
             }
-            any = take_event(box);
+            any = !box->hold.task && take_event(box);
             if (any)
                 continue;
         }
@@ -298,6 +301,10 @@ static void loop(struct box *box)
         if (!progress && !vclock_held(&box->clock) && settle_asked(box))
             progress = idle_check(box) == IDLE_YES &&
                        (!terminal_flush(box) || idle_check(box) == IDLE_YES) && idle_step(box);
+        if (!box->over && box->hold.task) { /* the one look did not end its wait */
+            hold_release(box);
+            progress = true;
+        }
         if (progress) {
             (void)sched_yield();
             continue;

@@ -67,6 +67,7 @@ struct wait {
     uint64_t rest_address;
     long number;       /* the call as the kernel sees it */
     uint64_t ip, sp;   /* of the call: together with the number they tell it from another */
+    bool expired;      /* the last one that ended did so by its deadline */
     long timed_out;    /* the result of the call when its deadline passes */
     int argument;      /* index of the argument that was replaced; -1 for none */
     uint64_t original; /* the guest's value of it */
@@ -170,6 +171,14 @@ struct computing {      /* computing.c */
     bool again;        /* and the box was not idle since */
 };
 
+struct hold {          /* hold.c */
+    struct task *task; /* at the entry of a wait, for one look; NULL: nobody */
+    int argument;      /* what makes that wait an endless one */
+    uint64_t value;
+    const struct task *known; /* whose pidfd this is; NULL: nobody's */
+    int pidfd;
+};
+
 struct timerfds {          /* those that are armed, sys_timerfd.c */
     struct vtimer **items; /* owned, with what they point to; in the order of compare_files */
     size_t count, limit;
@@ -180,6 +189,7 @@ struct box {
     struct box_findings *findings;
     struct vclock clock;
     struct computing computing;
+    struct hold hold;
     struct deadline_heap deadlines;
     struct task *first_task;
     struct task *buckets[1024]; /* hash by tid */
@@ -394,6 +404,13 @@ bool wait_was_interrupted(struct task *task);         /* its registers show a wa
 void wait_settle(struct box *box, struct task *task); /* at an exit, event or signal stop */
 void wait_signal(struct box *box, struct task *task, int signal);
 void wait_check_signals(struct box *box, struct process *process); /* of parked tasks; NULL: all */
+
+/* hold.c: a wait that began is held at its entry for one look, if that may be the end of it.
+ * Otherwise, or if the look says no, `argument` becomes `value` and the kernel has it. */
+bool hold_wait(struct box *box, struct task *task, bool expired, int argument, uint64_t value);
+bool hold_lasts(struct box *box, struct task *task); /* the kernel would block it */
+void hold_release(struct box *box);
+void hold_forget(struct box *box, const struct task *task); /* it ends */
 
 /* What an entry handler decides. */
 enum verdict {

@@ -115,7 +115,7 @@ static bool is_blocked(struct box *box, struct task *task)
 
     switch (task->state) {
     case TASK_PARKED:
-        return true;
+        return task != box->hold.task || hold_lasts(box, task);
     case TASK_LISTENING: /* until SIGCONT, which makes it run without our doing */
         letter = idle_state_letter(task);
         return letter == 't' || letter == 'T';

@@ -61,11 +61,11 @@ static bool has_connection(const struct process *process)
 bool outside_pending(struct box *box, const struct deadline *next)
 {
     static const uint64_t NEVER = UINT64_MAX;
-    uint64_t now = wall_monotonic_ns();
     bool any = false;
 
     if (!box->options->net_real)
         return false;
+    uint64_t now = wall_monotonic_ns();
     if (box->outside_steps == box->steps) /* nobody moved since the last look */
         any = box->outside_since_ns != 0;
     else

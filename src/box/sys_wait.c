@@ -156,8 +156,12 @@ static enum verdict wait_in_kernel(struct box *box, struct task *task, int64_t d
         clock_wait_counted(box, task, timed_out != -ETIMEDOUT);
         return look_at_once(task, argument, value ? 0 /* ms */ : zero_address());
     }
+    bool expired = task->wait.expired;
+    value = value ? value : never_address();
     wait_begin(box, task, due_ns, timed_out);
-    wait_replace(box, task, argument, value ? value : never_address());
+    if (hold_wait(box, task, expired, argument, value))
+        return VERDICT_PARK;
+    wait_replace(box, task, argument, value);
     return task->on_exit ? VERDICT_EXIT : VERDICT_GO;
 }
 

@@ -53,6 +53,7 @@ void task_remove(struct box *box, struct task *task)
     if (task->next)
         task->next->previous = task->previous;
     deadline_disarm(&box->deadlines, &task->wait.deadline);
+    hold_forget(box, task);
     fd_close(task->syscall_fd);
     fd_close(task->stat_fd);
     box->task_count--;

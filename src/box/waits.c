@@ -54,7 +54,10 @@ void wait_fire(struct box *box, struct deadline *deadline)
 
     deadline_disarm(&box->deadlines, deadline);
     subs_woke(box, task);
+    task->wait.expired = true;
     if (task->state == TASK_PARKED) {
+        if (box->hold.task == task)
+            box->hold.task = NULL;
         trace(TRACE_CLOCK, "%d: parked wait is over", task->tid);
         task_skip(task, task->wait.timed_out);
         task->wait.active = false;
@@ -72,7 +75,7 @@ void wait_begin(struct box *box, struct task *task, int64_t due_ns, long timed_o
     struct user_regs_struct *regs = task_regs(task);
 
     wait->active = true;
-    wait->expiring = false;
+    wait->expiring = wait->expired = false;
     wait->number = (long)regs->orig_rax;
     wait->ip = regs->rip;
     wait->sp = regs->rsp;
@@ -320,7 +323,11 @@ void wait_check_signals(struct box *box, struct process *process)
         if (task->state != TASK_PARKED || (process && task->process != process))
             continue;
         if (read_masks(task->tid, &masks) &&
-            (masks.pending | masks.pending_shared) & ~masks.blocked)
-            unpark(box, task);
+            (masks.pending | masks.pending_shared) & ~masks.blocked) {
+            if (task == box->hold.task)
+                hold_release(box);
+            else
+                unpark(box, task);
+        }
     }
 }

@@ -30,6 +30,10 @@ test_that "tapes are the same while the machine is under load" '
         status_is 0
     done'
 
+test_that "a program alone with the clock stops once for a wait" '
+    run "$VITRO" run --max-steps 1500 -- "$GUESTS/alone" 1000
+    status_is 0'
+
 test_that "a seed changes what is random, and nothing else does" '
     need python3
     run "$VITRO" run -- /usr/bin/python3 "$TOP/tests/guests/randoms.py"; status_is 0
