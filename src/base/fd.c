@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int fd_close(int fd)
@@ -17,6 +19,17 @@ int fd_close(int fd)
         (void)close(fd);
     errno = saved;
     return -1;
+}
+
+int fd_open_in(int directory, const char *path, uint64_t flags, uint64_t resolve)
+{
+    enum { TRIES = 10000 };
+    struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = resolve};
+    int fd = -1;
+
+    for (int i = 0; i < TRIES && fd < 0 && (i == 0 || errno == EAGAIN || errno == EINTR); i++)
+        fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    return fd;
 }
 
 int fd_write_full(int fd, const void *bytes, size_t length)

@@ -11,6 +11,10 @@
 int fd_close(int fd); /* ignores -1, keeps errno, returns -1 */
 DEFINE_CLEANUP(int, fd_close)
 
+/* openat2(2), O_CLOEXEC; sets errno. The kernel gives up when it meets ".." or a link while
+ * somebody renames something, wherever that is: this tries again. */
+int fd_open_in(int directory, const char *path, uint64_t flags, uint64_t resolve);
+
 /* 0, or -errno. -EPIPE for a closed pipe only where SIGPIPE is ignored. */
 int fd_write_full(int fd, const void *bytes, size_t length);
 /* 0 when all `length` bytes were read, -ENODATA at an early end, else -errno. */

@@ -8,6 +8,7 @@
  * and a box that falls idle is noticed at once. How long it sleeps changes when a jump happens in
  * real time, never to where. */
 #include "box/box_internal.h"
+#include "box/numbers.h"
 #include "box/reads.h"
 #include "box/bare.h"
 #include "box/box_files.h"
@@ -376,6 +377,7 @@ static void forget_guests(struct box *box)
     box->times = file_times_free(box->times);
     loader_done(box);
     listings_done(box);
+    box->numbers = numbers_free(box->numbers);
     reads_done(box);
 }
 

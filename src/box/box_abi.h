@@ -16,6 +16,9 @@
 /* A call that no kernel has, which filters hand to the supervisor: the new image has its pages. */
 #define BOX_CALL_READY 0x7fff
 
+/* Devices of major 0 that guests can number by themselves. */
+#define BOX_DEVICES 2048
+
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
@@ -51,7 +54,11 @@ struct box_clock_page {
     int64_t fresh[2];           /* a stamp behind this (s, ns) was made since the clock moved */
     int64_t now[2];             /* and means this */
     int64_t zero[2], past[2];   /* no time at all, and a time long ago: waits that are over */
+    uint64_t shows_devices;     /* as the box numbers them (numbers.h), by the kernel's minor: */
+    uint8_t devices[BOX_DEVICES]; /* 0: not met yet */
 };
+
+_Static_assert(sizeof(struct box_clock_page) <= BOX_PAGE, "guest ABI");
 
 /* A wait whose timeout argument was replaced comes back through the return stub of the image
  * (vdso_return.S) with its slot's address in rcx, which a system call may clobber. */
@@ -72,6 +79,6 @@ struct box_guest_page {
     char stub_path[64]; /* of the program that stands in for recorded ones, sub.c */
 };
 
-_Static_assert(sizeof(struct box_clock_page) == 152, "guest ABI");
+_Static_assert(sizeof(struct box_clock_page) == 160 + BOX_DEVICES, "guest ABI");
 _Static_assert(sizeof(struct box_guest_page) == BOX_PAGE, "guest ABI");
 #endif

@@ -227,6 +227,7 @@ struct box {
     struct socket_timeout *socket_timeouts; /* sys_socket.c */
     size_t socket_timeout_count, socket_timeout_limit;
     struct random_pipe *random_pipes; /* special.c */
+    struct numbers *numbers;          /* numbers.c; NULL: the kernel's own */
     uint64_t specials_made;
     int caller_fd;        /* pidfd of who made the supervisor */
     int cpu;              /* the box's, order.c; -1: any */
@@ -330,6 +331,8 @@ void files_touch(struct box *box, struct task *task, int directory, uint64_t add
 enum { FULL_PATH_MAX = 8300 };
 /* The absolute path that a call means, as the guest names it; false if it cannot be told. */
 bool files_full_path(struct task *task, int directory, uint64_t address, char full[FULL_PATH_MAX]);
+/* The file that a call named (by its fd: path_address 0), as the supervisor can open it, O_PATH. */
+int files_open_named(struct task *task, int directory, uint64_t path_address, int flags);
 
 /* sys_sched.c: the thread that such a call names by its first argument; NULL: none. */
 struct task *sched_named(struct box *box, struct task *task);

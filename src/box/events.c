@@ -2,6 +2,7 @@
 /* events: what the supervisor does when a guest stops, gets a signal or ends. One function for each
  * kind of stop; events_handle tells them apart. */
 #include "box/box_internal.h"
+#include "box/numbers.h"
 #include "box/policy.h"
 #include "box/sub.h"
 #include "base/fd.h"
@@ -163,6 +164,7 @@ static void on_exec(struct box *box, struct task *task)
         if (box->root_fd < 0) {
             (void)snprintf(path, sizeof path, "/proc/%d/root", box->init_pid);
             box->root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+            numbers_open(box);
         }
         bool first = !box->program_started;
         if (!exec_happened(box, task, &status)) {

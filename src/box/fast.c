@@ -22,6 +22,9 @@ static struct {
     const char *name, *passed_name;
     uint64_t entry, passed; /* addresses in guests */
 } paths[] = {
+    {SYS_fstat, "fast_fstat", "fast_fstat_passed", 0, 0},
+    {SYS_readlink, "fast_readlink", "fast_readlink_passed", 0, 0},
+    {SYS_readlinkat, "fast_readlinkat", "fast_readlinkat_passed", 0, 0},
     {SYS_newfstatat, "fast_newfstatat", "fast_newfstatat_passed", 0, 0},
     {SYS_statx, "fast_statx", "fast_statx_passed", 0, 0},
     {SYS_openat, "fast_openat", "fast_openat_passed", 0, 0},

@@ -197,9 +197,8 @@ static void note_all(struct file_times *times, const struct stat *st, int64_t no
 static bool note_path(struct file_times *times, int root_fd, const char *path, uint64_t flags,
                       int64_t now_ns)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT};
     struct stat st;
-    CLEANUP(fd_close) int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof how);
+    CLEANUP(fd_close) int fd = fd_open_in(root_fd, path, O_PATH | flags, RESOLVE_IN_ROOT);
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return false;

@@ -322,6 +322,7 @@ static void note_start(struct box *box)
         (void)nanosleep(&pause, NULL);
     box->times = file_times_new(wall_coarse_ns(), vclock_realtime(&box->clock));
     box->moved_real_ns = file_times_start(box->times) - 1;
+    box->clock.page->shows_devices = !box->options->identity_real;
     box->clock.page->file_start_s = file_times_start(box->times) / (int64_t)NS_PER_SEC;
     box->clock.page->age_limit_s = file_times_age_limit(box->times) / (int64_t)NS_PER_SEC;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "box/special.h"
+#include "box/pid_files.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "base/when.h"
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIPE_BYTES = 1 << 20, CHUNK = 65536 };
+enum { PIPE_BYTES = 1 << 20, CHUNK = 65536, RED_ZONE_BYTES = 128 };
 
 struct random_pipe {
     struct random_pipe *next;
@@ -198,138 +198,6 @@ static const char *const leaks[] = {
     "dev/hwrng",
 };
 
-/* ---- /proc/PID ----------------------------------------------------------------------------- */
-
-static struct process *process_inside(struct box *box, pid_t inside)
-{
-    for (struct process *process = box->processes; process; process = process->next)
-        if (process_pid_inside(process) == inside)
-            return process;
-    return NULL;
-}
-
-/* Field `index` (from 1, behind the name) of a /proc/PID/stat line becomes `value`. */
-static void set_field(struct buf *line, int index, long long value)
-{
-    char *at = strrchr(line->data, ')');
-    CLEANUP(buf_done) struct buf changed = {0};
-
-    if (!at)
-        return;
-    at += 2;
-    for (int i = 3; i < index && at; i++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
-    if (!at)
-        return;
-    buf_add(&changed, line->data, (size_t)(at - line->data));
-    buf_addf(&changed, "%lld", value);
-    buf_adds(&changed, at + strcspn(at, " \n"));
-    struct buf old = *line;
-    *line = changed;
-    changed = old;
-}
-
-static void edit_pid_stat(const struct process *process, struct buf *line)
-{
-    enum { TICKS = 10000000 };
-    char *state = strrchr(line->data, ')');
-
-    if (state && state[1] == ' ' && state[2] == 't')
-        state[2] = 'S'; /* held by us: asleep, as far as the guest is concerned */
-    for (int field = 10; field <= 13; field++)
-        set_field(line, field, 0); /* page faults */
-    set_field(line, 14, process ? (long long)process->spin_ns / TICKS : 0);
-    for (int field = 15; field <= 17; field++)
-        set_field(line, field, 0);
-    set_field(line, 22, process ? (long long)process->started_ns / TICKS : 0);
-    set_field(line, 18, 20); /* priority, as of an ordinary process */
-    set_field(line, 39, 0);  /* the CPU it ran on */
-    set_field(line, 40, 0);
-    set_field(line, 41, 0);
-}
-
-static void set_line(struct buf *text, const char *name, const char *value)
-{
-    char *line = strstr(text->data, name);
-    CLEANUP(buf_done) struct buf changed = {0};
-
-    if (!line)
-        return;
-    line += strlen(name);
-    buf_add(&changed, text->data, (size_t)(line - text->data));
-    buf_adds(&changed, value);
-    buf_adds(&changed, line + strcspn(line, "\n"));
-    struct buf old = *text;
-    *text = changed;
-    changed = old;
-}
-
-static void edit_pid_status(struct buf *text)
-{
-    if (strstr(text->data, "State:\tt"))
-        set_line(text, "State:\t", "S (sleeping)");
-    set_line(text, "TracerPid:\t", "0");
-    set_line(text, "Cpus_allowed:\t", "1");
-    set_line(text, "Cpus_allowed_list:\t", "0");
-    set_line(text, "\nvoluntary_ctxt_switches:\t", "0");
-    set_line(text, "nonvoluntary_ctxt_switches:\t", "0");
-}
-
-/* "/proc/self/stat", "/proc/17/task/18/status", ...: the parts behind the pid; NULL if it is not.
- */
-static const char *split_pid(struct task *task, const char *path, pid_t *ret_pid)
-{
-    if (!text_starts(path, "/proc/"))
-        return NULL;
-    path += 6;
-    size_t length = strcspn(path, "/");
-    if (!path[length])
-        return NULL;
-    if ((length == 4 && memcmp(path, "self", 4) == 0) ||
-        (length == 11 && memcmp(path, "thread-self", 11) == 0)) {
-        *ret_pid = process_pid_inside(task->process);
-        return path + length + 1;
-    }
-    if (!isdigit((unsigned char)*path))
-        return NULL;
-    *ret_pid = (pid_t)strtol(path, NULL, 10);
-    return path + length + 1;
-}
-
-/* True if the text of a file below /proc/PID was made. */
-static bool add_pid_file(struct box *box, struct task *task, const char *path, struct buf *buf)
-{
-    pid_t pid = 0;
-    const char *name = split_pid(task, path, &pid);
-    char real[256];
-    struct err err;
-
-    if (!name)
-        return false;
-    const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-    bool stat = strcmp(last, "stat") == 0, status = strcmp(last, "status") == 0;
-    bool times = strcmp(last, "schedstat") == 0;
-    if (strcmp(last, "sched") == 0)
-        leak_add(box, task->process, "proc/sched");
-    if ((!stat && !status && !times) || strlen(name) > 64 || strstr(name, ".."))
-        return false;
-    (void)snprintf(real, sizeof real, "/proc/%d/root/proc/%d/%s", box->init_pid, pid, name);
-    if (file_read(real, 65536, buf, &err) < 0 || !buf->length)
-        return false;
-    const struct process *process = process_inside(box, pid);
-    if (stat) {
-        edit_pid_stat(process, buf);
-    } else if (status) {
-        edit_pid_status(buf);
-    } else { /* time on the CPU, time waiting for it, number of turns */
-        buf_cut(buf, 0);
-        buf_addf(buf, "%llu 0 0\n", process ? (unsigned long long)process->spin_ns : 0);
-    }
-    return true;
-}
-
 /* ---- putting it in the guest's way --------------------------------------------------------- */
 
 enum { OWN_PATH_MAX = 128 };
@@ -351,25 +219,33 @@ static void remove_exit(struct box *box, struct task *task)
     (void)unlink(path);
 }
 
+/* Room for a path while the call lasts: on the page that this process has of us, or else on its
+ * stack, behind what a function may use without saying so. */
+static uint64_t room_for_path(struct task *task)
+{
+    bool has_page = task->process->vdso_ready && !task->process->shares_memory;
+    uint64_t scratch = has_page ? task_scratch(task) : 0;
+
+    return scratch ? scratch : (task_regs(task)->rsp - RED_ZONE_BYTES - SCRATCH_BYTES) & ~7ull;
+}
+
 /* Makes the call open `number` in the special directory instead; where that cannot be, the guest
  * sees the machine's own file, which is a leak of that name. */
 static enum verdict redirect(struct box *box, struct task *task, int path_argument, uint64_t number,
                              const char *capability)
 {
     char name[72] = {0};
-    bool has_page = task->process->vdso_ready && !task->process->shares_memory;
-    uint64_t scratch = has_page ? task_scratch(task) : 0;
+    uint64_t room = room_for_path(task);
 
     int length = snprintf(name, sizeof name, "%s/%llu", box->own_dir, (unsigned long long)number);
-    if (!scratch || length >= SCRATCH_BYTES ||
-        guest_write(task, scratch, name, SCRATCH_BYTES) < 0) {
+    if (length >= SCRATCH_BYTES || guest_write(task, room, name, SCRATCH_BYTES) < 0) {
         leak_add(box, task->process, capability);
         return VERDICT_GO;
     }
     task->note[0] = sys_arg(task_regs(task), path_argument);
     task->note[1] = (uint64_t)path_argument;
     task->note[2] = number;
-    task_set_arg(task, path_argument, scratch);
+    task_set_arg(task, path_argument, room);
     task->on_exit = remove_exit;
     return VERDICT_EXIT;
 }
@@ -557,7 +433,7 @@ enum verdict special_open(struct box *box, struct task *task, const char *path, 
                 leak_add(box, task->process, leaks[i + 1]);
             return VERDICT_GO;
         }
-    if (vclock_held(&box->clock) && add_pid_file(box, task, path, &text))
+    if (pid_file_add(box, task, path, &text))
         return serve_text(box, task, path_argument, &text);
     return VERDICT_GO;
 }

@@ -66,8 +66,7 @@ void sub_free(struct sub *sub)
 
 static const struct program_facts *facts_of(struct box *box, const char *program)
 {
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-    CLEANUP(fd_close) int fd = (int)syscall(SYS_openat2, box->root_fd, program, &how, sizeof how);
+    CLEANUP(fd_close) int fd = fd_open_in(box->root_fd, program, O_RDONLY, RESOLVE_IN_ROOT);
 
     return programs_look(box->subs->programs, fd, program);
 }

@@ -54,17 +54,15 @@ static bool is_ours(const struct box *box, const char *program)
 
 static bool can_be_executed(const struct box *box, const struct task *task, const char *program)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
     char cwd[40];
     struct stat st;
 
     (void)snprintf(cwd, sizeof cwd, "/proc/%d/cwd", task->tid);
     CLEANUP(fd_close)
     int base = program[0] == '/' ? -1 : open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (program[0] != '/')
-        how.resolve = 0;
     CLEANUP(fd_close)
-    int fd = (int)syscall(SYS_openat2, base < 0 ? box->root_fd : base, program, &how, sizeof how);
+    int fd = base < 0 ? fd_open_in(box->root_fd, program, O_PATH, RESOLVE_IN_ROOT)
+                      : openat(base, program, O_PATH | O_CLOEXEC);
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 0111;
 }
 

@@ -48,9 +48,7 @@ void sub_files_free(struct sub_files *files)
 
 static int open_inside(const struct box *box, const char *path, uint64_t flags)
 {
-    struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_IN_ROOT};
-
-    return (int)syscall(SYS_openat2, box->root_fd, path, &how, sizeof how);
+    return fd_open_in(box->root_fd, path, flags | O_NOFOLLOW, RESOLVE_IN_ROOT);
 }
 
 static bool look(const struct box *box, const char *path, struct stat *ret)

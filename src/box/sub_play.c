@@ -147,9 +147,7 @@ static void sleep_until(struct sub *sub, int64_t at_ns)
 
 static int open_inside(const struct box *box, const char *path, uint64_t flags)
 {
-    struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-
-    return (int)syscall(SYS_openat2, box->root_fd, path, &how, sizeof how);
+    return fd_open_in(box->root_fd, path, flags, RESOLVE_IN_ROOT);
 }
 
 static void remove_entries(int dir)

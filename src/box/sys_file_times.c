@@ -16,12 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The file that a call named, as the supervisor can open it: through the task's own directory. */
-static int open_of(struct task *task, int directory, uint64_t path_address, int flags)
+int files_open_named(struct task *task, int directory, uint64_t path_address, int flags)
 {
     char path[64], name[4096];
-    struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
-                           .resolve = RESOLVE_IN_ROOT};
 
     if (!path_address) {
         (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", task->tid, directory);
@@ -38,9 +35,8 @@ static int open_of(struct task *task, int directory, uint64_t path_address, int 
     int base = open(path, O_PATH | O_CLOEXEC | O_DIRECTORY);
     if (base < 0)
         return -1;
-    if (name[0] != '/')
-        how.resolve = 0;
-    int fd = (int)syscall(SYS_openat2, base, name, &how, sizeof how);
+    int fd =
+        fd_open_in(base, name, (uint64_t)(O_PATH | flags), name[0] == '/' ? RESOLVE_IN_ROOT : 0);
     (void)close(base);
     return fd;
 }
@@ -89,7 +85,7 @@ static void set_times_exit(struct box *box, struct task *task)
     if ((long)task_regs(task)->rax != 0 || !task->note[4])
         return;
     CLEANUP(fd_close)
-    int fd = open_of(task, (int)task->note[0], task->note[1], (int)task->note[2]);
+    int fd = files_open_named(task, (int)task->note[0], task->note[1], (int)task->note[2]);
     if (fd < 0 || fstat(fd, &st) < 0)
         return;
     struct timespec times[2] = {st.st_atim, st.st_mtim};
@@ -103,7 +99,7 @@ static void set_times_exit(struct box *box, struct task *task)
 static bool keep_beforehand(struct box *box, struct task *task, const struct timespec times[2])
 {
     CLEANUP(fd_close)
-    int fd = open_of(task, (int)task->note[0], task->note[1], (int)task->note[2]);
+    int fd = files_open_named(task, (int)task->note[0], task->note[1], (int)task->note[2]);
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0 || !keeps_what_is_set(box, fd))

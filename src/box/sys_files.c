@@ -2,6 +2,7 @@
 /* sys_files: the stat family in virtual time (file_times.h), and opens of files that stand for the
  * machine (special.c). */
 #include "box/file_times.h"
+#include "box/numbers.h"
 #include "box/policy.h"
 #include "box/reads.h"
 #include "box/special.h"
@@ -58,6 +59,8 @@ static void stat_exit(struct box *box, struct task *task)
         st.st_mode = S_IFCHR | 0666;
         st.st_rdev = makedev(1, 9);
     }
+    st.st_dev = numbers_device(box, before.st_dev);
+    st.st_ino = numbers_inode(box, before.st_dev, before.st_ino);
     if (memcmp(&st, &before, sizeof st) != 0)
         (void)guest_write(task, task->note[0], &st, sizeof st);
 }
@@ -78,8 +81,8 @@ enum verdict sys_stat(struct box *box, struct task *task)
     return stat_at(task, regs->rsi, (long)regs->orig_rax == SYS_stat);
 }
 
-/* fstat is most of what programs start with. The supervisor looks first: where no time is to be
- * changed, the call needs no second stop. */
+/* The supervisor looks first: where neither a time nor a device is to be changed, the call needs no
+ * second stop. */
 static bool fstat_is_plain(struct box *box, struct task *task, int fd)
 {
     char path[48];
@@ -89,7 +92,8 @@ static bool fstat_is_plain(struct box *box, struct task *task, int fd)
     if (stat(path, &st) < 0)
         return true; /* the kernel names the error */
     int64_t start = file_times_start(box->times) / (int64_t)NS_PER_SEC;
-    return st.st_mtim.tv_sec < start && st.st_ctim.tv_sec < start && st.st_atim.tv_sec < start;
+    return (major(st.st_dev) != 0 || box->options->identity_real) && st.st_mtim.tv_sec < start &&
+           st.st_ctim.tv_sec < start && st.st_atim.tv_sec < start;
 }
 
 enum verdict sys_newfstatat(struct box *box, struct task *task)
@@ -124,6 +128,15 @@ static void statx_exit(struct box *box, struct task *task)
     show_statx(box, stamp, WHICH_ATIME, &st.stx_atime, age);
     if (st.stx_mask & STATX_BTIME)
         show_statx(box, stamp, WHICH_BTIME, &st.stx_btime, age);
+    if (!box->options->identity_real) {
+        uint64_t real = makedev(st.stx_dev_major, st.stx_dev_minor);
+        uint64_t device = numbers_device(box, real);
+        st.stx_dev_major = major(device);
+        st.stx_dev_minor = minor(device);
+        st.stx_ino = numbers_inode(box, real, st.stx_ino);
+        if (st.stx_mask & STATX_MNT_ID)
+            st.stx_mnt_id = numbers_mount(box, st.stx_mnt_id);
+    }
     (void)guest_write(task, task->note[0], &st, sizeof st);
 }
 

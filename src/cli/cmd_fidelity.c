@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vitro fidelity and vitro tape diff: one comparison, two names. `tape diff` is the byte mode. */
+#include "cli/noise_cli.h"
 #include "cli/cmd_tape.h"
 #include "tape/fidelity.h"
 #include <stdio.h>
@@ -9,20 +10,14 @@ enum { SHOWN_MAX = 20 };
 static int fidelity_run(const struct cli_args *args);
 static int diff_run(const struct cli_args *args);
 
-#define COMMON_OPTIONS                                                                             \
-    {"ignore", "RULE", "overlook what the rule names, as a divergence prints it", 'i', true},      \
-    {                                                                                              \
-        "rules", "FILE", "rules from a file, one a line", 0, true                                  \
-    }
-
 static const struct cli_option fidelity_options[] = {
     {"mode", "MODE", "byte (default), semantic, outcome or phase", 'm', false},
-    COMMON_OPTIONS,
+    NOISE_CLI_OPTIONS,
     {"all", NULL, "print all divergences, not only the first ones", 'a', false},
     {0},
 };
 static const struct cli_option diff_options[] = {
-    COMMON_OPTIONS,
+    NOISE_CLI_OPTIONS,
     {"all", NULL, "print all differences, not only the first ones", 'a', false},
     {0},
 };
@@ -54,20 +49,6 @@ const struct command command_tape_diff = {
     .run = diff_run,
 };
 
-static int add_rules(const struct cli_args *args, struct noise *noise, struct err *err)
-{
-    const char *const *values;
-    size_t count = cli_values(args, "ignore", &values);
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = noise_add(noise, values[i], err);
-    count = cli_values(args, "rules", &values);
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = noise_add_file(noise, values[i], err);
-    return r;
-}
-
 static int compare(const struct cli_args *args, enum fidelity_mode mode)
 {
     CLEANUP(mem_free) char *recorded = cmd_tape_operand(args, 0);
@@ -83,7 +64,7 @@ static int compare(const struct cli_args *args, enum fidelity_mode mode)
                                        .noise = noise,
                                        .keep_max = all ? SIZE_MAX : 0};
 
-    int r = add_rules(args, noise, &err);
+    int r = noise_cli_read(args, noise, &err);
     if (r == 0)
         r = fidelity_compare(&options, &report, &err);
     if (r < 0)

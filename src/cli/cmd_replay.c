@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vitro replay: a recorded run again, with nothing real behind it, held against its recording. */
+#include "cli/noise_cli.h"
 #include "cli/run_plan.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -15,7 +16,7 @@ static const struct cli_option options[] = {
     PROC_CLI_OPTIONS,
     {"mode", "MODE", "how tapes are compared: phase (default), byte, semantic, outcome", 'm',
      false},
-    {"ignore", "RULE", "overlook a difference, as printed with it", 0, true},
+    NOISE_CLI_OPTIONS,
     {"worktree", "DIR", "run here (default: where it was recorded, if that is there)", 0, false},
     {"hide", "PATH", "a file or directory that guests find empty", 0, true},
     {"allow", "WHAT", "do not fail on a finding: leak, orphan, miss, unused", 0, true},
@@ -180,12 +181,10 @@ static int compare(const struct cli_args *args, const struct repeat *repeat,
     struct fidelity_options how = {
         .recorded = recorded, .replay = now, .mode = FIDELITY_PHASE, .noise = noise};
     const char *mode = cli_value(args, "mode");
-    const char *const *rules;
-    size_t count = cli_values(args, "ignore", &rules);
     int r = mode ? fidelity_mode_parse(mode, &how.mode, err) : 0;
 
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = noise_add(noise, rules[i], err);
+    if (r == 0)
+        r = noise_cli_read(args, noise, err);
     return r < 0 ? r : fidelity_compare(&how, report, err);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vitro verify: the same program several times, and whether it was the same run each time. */
 #include "cli/box_cli.h"
+#include "cli/noise_cli.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 
 static const struct cli_option options[] = {
     {"runs", "N", "how many times (default 2)", 'n', false},
+    NOISE_CLI_OPTIONS,
     BOX_CLI_OPTIONS,
     {0},
 };
@@ -51,20 +53,23 @@ static int open_in(const char *directory, const char *name, struct err *err)
     return fd < 0 ? err_set(err, -errno, "create '%s': %m", path) : fd;
 }
 
+/* Every run writes to the same place, where the program can see it (/proc/self/fd), and is moved
+ * away afterwards. */
 static int run_once(const struct box_options *asked, const char *root, unsigned index,
                     struct one_run *ret, struct err *err)
 {
     static struct box_findings findings;
     struct box_options box = *asked;
+    CLEANUP(mem_free) char *place = mem_format("%s/run", root);
+    CLEANUP(mem_free) char *bundle = mem_format("%s/bundle", place);
 
     ret->directory = mem_format("%s/%u", root, index);
-    int r = dir_make_all(ret->directory, err);
+    int r = dir_make_all(place, err);
     if (r < 0)
         return r;
-    CLEANUP(mem_free) char *bundle = mem_format("%s/bundle", ret->directory);
     CLEANUP(fd_close) int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    CLEANUP(fd_close) int out = open_in(ret->directory, "out", err);
-    CLEANUP(fd_close) int error = open_in(ret->directory, "err", err);
+    CLEANUP(fd_close) int out = open_in(place, "out", err);
+    CLEANUP(fd_close) int error = open_in(place, "err", err);
     if (out < 0 || error < 0)
         return err->code;
     box.record = bundle;
@@ -79,6 +84,8 @@ static int run_once(const struct box_options *asked, const char *root, unsigned 
         findings.outcome == BOX_NOT_EXECUTABLE || findings.outcome == BOX_REFUSED)
         return err_set(err, -EIO, "%s", findings.text);
     ret->code = box_exit_code(&box, &findings);
+    if (rename(place, ret->directory) < 0)
+        return err_set(err, -errno, "move '%s' to '%s': %m", place, ret->directory);
     return 0;
 }
 
@@ -110,14 +117,15 @@ static int compare_output(const struct one_run *a, const struct one_run *b, cons
     return 1;
 }
 
-static int compare_tapes(const struct one_run *a, const struct one_run *b, struct buf *text,
-                         struct err *err)
+static int compare_tapes(const struct one_run *a, const struct one_run *b,
+                         const struct noise *noise, struct buf *text, struct err *err)
 {
     CLEANUP(fidelity_report_done) struct fidelity_report report = {0};
     CLEANUP(mem_free) char *x = mem_format("%s/bundle/tape", a->directory);
     CLEANUP(mem_free) char *y = mem_format("%s/bundle/tape", b->directory);
 
-    int r = fidelity_compare(&(struct fidelity_options){.recorded = x, .replay = y}, &report, err);
+    int r = fidelity_compare(&(struct fidelity_options){.recorded = x, .replay = y, .noise = noise},
+                             &report, err);
     if (r < 0 || !report.total)
         return r;
     fidelity_report_add(text, &report, 3);
@@ -125,8 +133,8 @@ static int compare_tapes(const struct one_run *a, const struct one_run *b, struc
 }
 
 /* 0 equal, 1 different with words in `text`, or an error. */
-static int compare(const struct one_run *a, const struct one_run *b, struct buf *text,
-                   struct err *err)
+static int compare(const struct one_run *a, const struct one_run *b, const struct noise *noise,
+                   struct buf *text, struct err *err)
 {
     if (a->code != b->code) {
         buf_addf(text, "  exit status %d once, %d again\n", a->code, b->code);
@@ -135,11 +143,11 @@ static int compare(const struct one_run *a, const struct one_run *b, struct buf 
     int r = compare_output(a, b, "out", text, err);
     if (r == 0)
         r = compare_output(a, b, "err", text, err);
-    return r ? r : compare_tapes(a, b, text, err);
+    return r ? r : compare_tapes(a, b, noise, text, err);
 }
 
-static int verify_in(const struct cli_args *args, const struct box_options *box, unsigned runs,
-                     const char *root)
+static int verify_in(const struct cli_args *args, const struct box_options *box,
+                     const struct noise *noise, unsigned runs, const char *root)
 {
     struct one_run first = {0}, other = {0};
     struct err err = {0};
@@ -153,7 +161,7 @@ static int verify_in(const struct cli_args *args, const struct box_options *box,
             (void)fprintf(stderr, "\rvitro: run %u of %u", done + 1, runs);
         r = run_once(box, root, done, &other, &err);
         if (r == 0)
-            r = compare(&first, &other, &text, &err);
+            r = compare(&first, &other, noise, &text, &err);
         (void)dir_remove_all(other.directory, NULL);
         free(take_ptr(&other.directory));
     }
@@ -182,12 +190,13 @@ static int verify(const struct cli_args *args)
 
     if (text && (!text_to_u64(text, &runs) || runs < 2 || runs > 100000))
         return cli_usage(&command_verify, "--runs '%s' is not a number from 2 to 100000", text);
-    if (box_cli_read(args, &box, &err) < 0)
+    CLEANUP(noise_free) struct noise *noise = noise_new();
+    if (box_cli_read(args, &box, &err) < 0 || noise_cli_read(args, noise, &err) < 0)
         return cli_usage(&command_verify, "%s", err.text);
     CLEANUP(mem_free) char *root = NULL;
     if (dir_make_temp("vitro-verify", &root, &err) < 0)
         return cli_fail(EXIT_TROUBLE, &err);
-    int code = verify_in(args, &box, (unsigned)runs, root);
+    int code = verify_in(args, &box, noise, (unsigned)runs, root);
     (void)dir_remove_all(root, NULL);
     return code;
 }

@@ -40,11 +40,8 @@ enum fs_type fs_type_of(mode_t mode)
 
 static int open_beneath(int root, const char *path, int flags, unsigned long resolve)
 {
-    struct open_how how = {
-        .flags = (unsigned)(flags | O_CLOEXEC),
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
-    };
-    int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof how);
+    int fd = fd_open_in(root, *path ? path : ".", (unsigned)flags,
+                        RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve);
 
     return fd < 0 ? -errno : fd;
 }

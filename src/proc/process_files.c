@@ -15,9 +15,8 @@ enum { PIECE = 65536 };
 /* The directory that holds `path`, reached without leaving the worktree by a link. */
 static int open_parent(int root, const char *path)
 {
-    struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
     CLEANUP(mem_free) char *copy = mem_dup(path);
-    int fd = (int)syscall(SYS_openat2, root, dirname(copy), &how, sizeof how);
+    int fd = fd_open_in(root, dirname(copy), O_PATH | O_DIRECTORY, RESOLVE_BENEATH);
 
     return fd < 0 ? -errno : fd;
 }

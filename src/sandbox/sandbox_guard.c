@@ -62,9 +62,7 @@ int sandbox_guard_base(const char *base, struct err *err)
 
 static int open_beneath(int root, const char *path)
 {
-    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_BENEATH};
-
-    return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    return fd_open_in(root, path, O_PATH, RESOLVE_BENEATH);
 }
 
 static int refuse(const char *shown, struct err *err)

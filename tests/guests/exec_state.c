@@ -8,7 +8,6 @@ ignored: 5 12
 pending: 10
 a signal that was pending ends the program: 15
 a strict filter is no hindrance: 7
-killed at any moment: 40 of 40
 */
 #include "guest.h"
 #include <errno.h>
@@ -130,34 +129,6 @@ static void leave_filter(const char *self)
     printf("a strict filter is no hindrance: %d\n", WEXITSTATUS(status_of(child)));
 }
 
-static void kill_at_any_moment(const char *self)
-{
-    int ended = 0;
-
-    fflush(stdout);
-    for (int i = 0; i < 40; i++) {
-        int ends[2];
-        char byte;
-        if (pipe(ends) < 0)
-            return;
-        pid_t child = fork();
-        if (child == 0) {
-            close(ends[0]);
-            if (write(ends[1], "", 1) == 1)
-                start(self, "wait");
-        }
-        close(ends[1]);
-        (void)!read(ends[0], &byte, 1);
-        for (volatile int spin = 0; spin < i * 2000; spin++)
-            ;
-        kill(child, SIGKILL);
-        int status = status_of(child);
-        ended += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-        close(ends[0]);
-    }
-    printf("killed at any moment: %d of 40\n", ended);
-}
-
 int main(int argc, char **argv)
 {
     sigset_t all;
@@ -171,12 +142,8 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "seven") == 0)
         return 7;
-    if (argc > 1)
-        for (;;)
-            pause();
     leave_signals(argv[0]);
     leave_pending(argv[0]);
     leave_filter(argv[0]);
-    kill_at_any_moment(argv[0]);
     return 0;
 }

@@ -7,7 +7,7 @@ trap 'kill $load1 $load2; rm -rf "$tap_dir"' EXIT
 
 for source in "$G"/*.c; do
     name=$(basename "$source" .c)
-    grep -q '^EXPECT$' "$source" || continue
+    grep -q '^EXPECT$' "$source" && ! grep -q '^RACES' "$source" || continue
     for kind in "" .static .musl; do
         test_that "$name$kind: twenty runs are equal under load" '
             [ -x "$GUESTS/'"$name$kind"'" ] || skip "no musl-gcc"
@@ -25,6 +25,6 @@ done
 test_that "twenty runs of git are equal under load" '
     run "$VITRO" verify -n 20 -- sh -c "
         mkdir repo; cd repo; git init -q .; echo text >file; git add file
-        git -c user.name=a -c user.email=b commit -qm message; git log --format=%H; rm -rf ../repo"
+        git -c user.name=a -c user.email=b commit -qm message; git log --format=%H"
     status_is 0'
 tap_done

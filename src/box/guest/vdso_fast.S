@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Fast paths for calls that are traced but seldom need it: stat and open.
+/* Fast paths for calls that are traced but seldom need it: stat, readlink and open.
  *
  * fast.c replaces `mov $CONSTANT, %register; syscall` in a guest's libraries by a jump to a few bytes of its
  * own, which put the address behind the call into rcx and come here. The call is made from here, where
- * the filter lets it pass. If the result (a file as old as the box) or the path (/proc, /dev, /sys)
- * wants the supervisor, it is made again from a place where the filter stops it.
+ * the filter lets it pass. If the result (a file as old as the box, a device it has not met) or the path
+ * (/proc, /dev, /sys) wants the supervisor, it is made again from a place where the filter stops it.
  *
  * Only rax, rcx, r11 and the flags may change, as in a system call; the stack below the red zone is
  * used, with rsp moved so that a signal does not overwrite it. */
+#include "../box_abi.h"
     .text
     .macro export name
     .globl \name
@@ -52,37 +53,68 @@
 4:
     .endm
 
-/* newfstatat(rdi, rsi path, rdx buffer, r10 flags) */
+/* The device in rcx (its minor; of major 0) as the box numbers it, in rcx; slow (3) for one that the box
+ * has not met, or never tells. Uses r11. */
+    .macro number_device
+    cmp $BOX_DEVICES, %rcx
+    jae 3f
+    lea clock_page+160(%rip), %r11 /* devices */
+    movzbl (%r11,%rcx), %ecx
+    test %ecx, %ecx
+    jz 3f
+    .endm
+
+/* fstat(rdi, rsi buffer) and newfstatat(rdi, rsi path, rdx buffer, r10 flags) */
+    .macro fast_stat name number buffer
     .balign 16
-    export fast_newfstatat
+    export fast_\name
     begin
-    mov $262, %eax
+    mov $\number, %eax
     syscall
-    export fast_newfstatat_passed
+    export fast_\name\()_passed
     test %eax, %eax
     jnz 8f
     mov clock_page+64(%rip), %rcx /* file_start_s */
+    .if \number == 262
     test $0x1100, %r10d           /* AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH: not asking for the age */
     jnz 1f
     mov clock_page+72(%rip), %rcx /* age_limit_s */
-1:  check_time 72 %rdx
-    check_time 88 %rdx
-    check_time 104 %rdx
+    .endif
+1:  check_time 72 \buffer
+    check_time 88 \buffer
+    check_time 104 \buffer
+2:  cmpb $0, clock_page+152(%rip) /* shows_devices */
+    je 8f
+    mov (\buffer), %rcx           /* st_dev: minor 19-8, major, minor 7-0 */
+    test $0xfff00, %ecx
+    jnz 8f                        /* a disk */
+    mov %ecx, %r11d
+    movzbl %cl, %ecx
+    shr $12, %r11d
+    and $~0xff, %r11d
+    or %r11d, %ecx
+    number_device
+    mov %rcx, (\buffer)
 8:  finish
 9:  cmpb $0, clock_page+80(%rip)  /* writes_free */
     je 9f
     mov %rcx, %r11
-    mov 24(%rdx), %ecx            /* st_mode */
+    mov 24(\buffer), %ecx         /* st_mode */
     and $0170000, %ecx
     cmp $0010000, %ecx            /* a pipe may stand for /dev/random */
     je 9f
-    fix_time 72 %rdx %rcx
-    fix_time 88 %rdx %rcx
-    fix_time 104 %rdx %rcx
-    jmp 8b
-9:  mov $262, %eax
+    fix_time 72 \buffer %rcx
+    fix_time 88 \buffer %rcx
+    fix_time 104 \buffer %rcx
+    jmp 2b
+3:
+9:  mov $\number, %eax
     syscall
     jmp 8b
+    .endm
+
+    fast_stat fstat 5 %rsi
+    fast_stat newfstatat 262 %rdx
 
 /* statx(rdi, rsi path, rdx flags, r10 mask, r8 buffer) */
     .balign 16
@@ -101,6 +133,17 @@
     check_time 0x50 %r8
     check_time 0x60 %r8
     check_time 0x70 %r8
+2:  cmpb $0, clock_page+152(%rip)
+    je 8f
+    test $0x5000, %r10d           /* STATX_MNT_ID, STATX_MNT_ID_UNIQUE */
+    jnz 3f
+    andl $~0x5000, (%r8)          /* stx_mask: it comes unasked as well */
+    movq $0, 0x90(%r8)
+    cmpl $0, 0x88(%r8)            /* stx_dev_major */
+    jne 8f
+    mov 0x8c(%r8), %ecx           /* stx_dev_minor */
+    number_device
+    mov %ecx, 0x8c(%r8)
 8:  finish
 9:  cmpb $0, clock_page+80(%rip)
     je 9f
@@ -113,10 +156,33 @@
     fix_time 0x50 %r8 %ecx
     fix_time 0x60 %r8 %ecx
     fix_time 0x70 %r8 %ecx
-    jmp 8b
+    jmp 2b
+3:
 9:  mov $332, %eax
     syscall
     jmp 8b
+
+/* readlink(rdi path, rsi buffer, rdx size) and readlinkat(rdi, rsi path, rdx buffer, r10 size): "pipe:[1234]" has
+ * a number of the kernel's. */
+    .macro fast_readlink name number buffer
+    .balign 16
+    export fast_\name
+    begin
+    mov $\number, %eax
+    syscall
+    export fast_\name\()_passed
+    test %rax, %rax
+    jle 8f
+    cmpb $']', -1(\buffer,%rax)
+    je 9f
+8:  finish
+9:  mov $\number, %eax
+    syscall
+    jmp 8b
+    .endm
+
+    fast_readlink readlink 89 %rsi
+    fast_readlink readlinkat 267 %rdx
 
 /* openat(rdi directory, rsi path, rdx flags, r10 mode) */
     .balign 16

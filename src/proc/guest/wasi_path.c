@@ -18,8 +18,12 @@ enum { PATH_SIZE = 4096 };
 static int open_beneath(int directory, const char *path, uint64_t flags, uint64_t mode)
 {
     struct open_how how = {.flags = flags | O_CLOEXEC, .mode = mode, .resolve = RESOLVE_BENEATH};
+    int fd;
 
-    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    do /* the kernel gives up when somebody renames something meanwhile, wherever that is */
+        fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+    while (fd < 0 && errno == EAGAIN);
+    return fd;
 }
 
 /* A name in a directory that is open. */
