@@ -36,17 +36,21 @@ struct process;
 
 /* deadline.c: a heap ordered by (due, arming order). */
 struct deadline {
-    int64_t due_ns; /* virtual monotonic */
-    uint64_t order; /* arming order: breaks ties */
-    size_t index;   /* place in the heap + 1; 0 while not armed */
-    bool realtime;  /* a point on the realtime clock: moves when that is set */
+    int64_t due_ns;    /* virtual monotonic */
+    uint64_t order;    /* arming order: breaks ties */
+    size_t index;      /* place in the heap + 1; 0 while not armed */
+    bool realtime;     /* a point on the realtime clock: moves when that is set */
+    uint64_t armed_at; /* the heap's busy_ns */
     void (*fire)(struct box *box, struct deadline *deadline);
 };
 struct deadline_heap {
     struct deadline **items; /* owned array of borrowed entries */
     size_t count, capacity;
     uint64_t orders;
+    uint64_t busy_ns; /* real time during which guests were busy, computing.c */
 };
+/* Real time during which guests were busy since it was armed. */
+uint64_t deadline_busy(const struct deadline_heap *heap, const struct deadline *deadline);
 void deadline_arm(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns);
 /* The next expiry of a periodic timer: it keeps its place among equals. */
 void deadline_repeat(struct deadline_heap *heap, struct deadline *deadline, int64_t due_ns);
@@ -241,6 +245,7 @@ struct box {
     struct control *control; /* control.c; NULL without a control socket */
     struct settle *settle;   /* settle.c; NULL without a terminal */
     bool has_ptys;           /* a guest has opened /dev/ptmx */
+    bool never_park;         /* waits.c */
     int terminal_fd;         /* its slave, in init and the program's process only */
     struct subs *subs;       /* sub.c; NULL without cassettes */
     uint64_t outside_since_ns, outside_steps; /* outside.c */
@@ -406,6 +411,8 @@ struct task *wait_task(struct deadline *deadline);    /* of a deadline whose fir
 bool wait_was_interrupted(struct task *task);         /* its registers show a wait cut short */
 void wait_settle(struct box *box, struct task *task); /* at an exit, event or signal stop */
 void wait_signal(struct box *box, struct task *task, int signal);
+void wait_unpark(struct box *box, struct task *task);
+void wait_never_park(struct box *box);
 void wait_check_signals(struct box *box, struct process *process); /* of parked tasks; NULL: all */
 
 /* hold.c: a wait that began is held at its entry for one look, if that may be the end of it.

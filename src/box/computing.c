@@ -7,7 +7,8 @@
  * time it is, so nothing would ever happen again. Hence when somebody waits for a deadline, and no
  * guest has stopped for two seconds of real time, or the box was not idle for ten, then that
  * deadline comes after as much more real time as it is away: as on the machine itself. Once a box
- * has been seen doing this, time goes on in that way until it is idle again.
+ * has been seen doing this, time goes on in that way until it is idle again. What was computed
+ * before a deadline was armed does not bring it nearer.
  *
  * It is the one place where a held clock moves because real time passed (decision 0026). What comes
  * of it may differ from run to run, and a note says so. */
@@ -103,10 +104,11 @@ static uint64_t away(const struct box *box, const struct deadline *deadline)
 static bool has_come(const struct box *box, const struct deadline *deadline)
 {
     const struct computing *computing = &box->computing;
-    uint64_t far = away(box, deadline);
+    uint64_t far = away(box, deadline), busy = deadline_busy(&box->deadlines, deadline);
 
-    return (computing->again && computing->busy_ns >= far) ||
-           computing->quiet_ns >= QUIET_GRACE + far || computing->busy_ns >= BUSY_GRACE + far;
+    busy = busy < computing->busy_ns ? busy : computing->busy_ns;
+    return (computing->again && busy >= far) || computing->quiet_ns >= QUIET_GRACE + far ||
+           busy >= BUSY_GRACE + far;
 }
 
 bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
@@ -118,6 +120,7 @@ bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
     computing->looked_ns = now_ns;
     computing->quiet_ns = any_event ? 0 : computing->quiet_ns + gap;
     computing->busy_ns += gap;
+    box->deadlines.busy_ns += gap;
     if (computing->again)
         charge(box, 0);
     if (!next || box->clock.mode != BOX_CLOCK_PAUSED || box->settle || !has_come(box, next))

@@ -54,7 +54,13 @@ void deadline_repeat(struct deadline_heap *heap, struct deadline *deadline, int6
         heap->items = mem_grow(heap->items, heap->capacity * sizeof *heap->items);
     }
     deadline->due_ns = due_ns;
+    deadline->armed_at = heap->busy_ns;
     sift_up(heap, heap->count++, deadline);
+}
+
+uint64_t deadline_busy(const struct deadline_heap *heap, const struct deadline *deadline)
+{
+    return heap->busy_ns - deadline->armed_at;
 }
 
 void deadline_disarm(struct deadline_heap *heap, struct deadline *deadline)

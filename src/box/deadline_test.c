@@ -29,6 +29,21 @@ static struct deadline *pop(struct deadline_heap *heap)
     return first;
 }
 
+TEST(what_was_computed_before_a_deadline_was_armed_does_not_count_for_it)
+{
+    CLEANUP(heap_done) struct deadline_heap heap = {.busy_ns = 1000};
+    struct deadline early = fresh(), late = fresh();
+
+    deadline_arm(&heap, &early, 10);
+    heap.busy_ns += 30;
+    deadline_arm(&heap, &late, 10);
+    heap.busy_ns += 5;
+    CHECK_INT(deadline_busy(&heap, &early), 35);
+    CHECK_INT(deadline_busy(&heap, &late), 5);
+    deadline_repeat(&heap, &early, 20);
+    CHECK_INT(deadline_busy(&heap, &early), 0);
+}
+
 TEST(the_earliest_comes_first_whatever_the_order_of_arming)
 {
     CLEANUP(heap_done) struct deadline_heap heap = {0};

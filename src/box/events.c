@@ -213,6 +213,8 @@ static void on_seccomp(struct box *box, struct task *task)
     switch (handler(box, task)) {
     case VERDICT_PARK:
         task->state = TASK_PARKED;
+        if (box->never_park && task != box->hold.task)
+            wait_unpark(box, task);
         break;
     case VERDICT_GO:
     case VERDICT_EXIT:
@@ -236,6 +238,8 @@ static void on_event_stop(struct box *box, struct task *task, int signal)
     if (signal != SIGTRAP) { /* group-stop: it stays stopped until SIGCONT */
         task->state = TASK_LISTENING;
         (void)ptrace(PTRACE_LISTEN, task->tid, NULL, 0);
+        if (task->process->parent)
+            wait_check_signals(box, task->process->parent); /* SIGCHLD */
         return;
     }
     wait_settle(box, task);

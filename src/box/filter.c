@@ -15,6 +15,9 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 
 enum { PROGRAM_MAX = 2048, RUNS_MAX = POLICY_NUMBER_MAX };
@@ -110,10 +113,24 @@ static void rule_futex(struct program *p)
 static void rule_socket_timeout(struct program *p)
 {
     static const uint32_t level[] = {SOL_SOCKET};
-    static const uint32_t names[] = {20, 21, 66, 67}; /* SO_RCVTIMEO, SO_SNDTIMEO, old and new */
+    /* SO_RCVTIMEO, SO_SNDTIMEO, SO_TIMESTAMP, -NS, -ING, old and new */
+    static const uint32_t names[] = {20, 21, 66, 67, 29, 35, 37, 63, 64, 65};
 
     rule_one_of(p, 1, ~0u, level, 1);
     rule_one_of(p, 2, ~0u, names, ARRAY_LENGTH(names));
+    emit_trace(p);
+}
+
+/* IPC_STAT and its kin, which tell when something was last done. */
+static void rule_ipc_stat(struct program *p, unsigned index)
+{
+    static const uint32_t queues[] = {IPC_STAT, MSG_STAT, SHM_STAT, SHM_STAT_ANY};
+    static const uint32_t semaphores[] = {IPC_STAT, SEM_STAT, SEM_STAT_ANY};
+
+    if (index == 1)
+        rule_one_of(p, index, ~0u, queues, ARRAY_LENGTH(queues)); /* MSG_STAT_ANY is SHM_STAT */
+    else
+        rule_one_of(p, index, ~0u, semaphores, ARRAY_LENGTH(semaphores));
     emit_trace(p);
 }
 
@@ -156,7 +173,7 @@ static void rule_descriptor(struct program *p, enum policy_rule rule)
 
 static void emit_rule(struct program *p, enum policy_rule rule)
 {
-    static const uint32_t prctls[] = {25, 26}; /* PR_GET_TSC, PR_SET_TSC */
+    static const uint32_t prctls[] = {1, 25, 26}; /* PR_SET_PDEATHSIG, PR_GET_TSC, PR_SET_TSC */
     static const uint32_t map_vdso[] = {0x2001, 0x2002, 0x2003};
 
     switch (rule) {
@@ -168,6 +185,9 @@ static void emit_rule(struct program *p, enum policy_rule rule)
         break;
     case RULE_POSITIVE_INT_3:
         rule_positive(p, 3);
+        break;
+    case RULE_POINTER_1:
+        rule_pointer(p, 1);
         break;
     case RULE_POINTER_2:
         rule_pointer(p, 2);
@@ -183,6 +203,12 @@ static void emit_rule(struct program *p, enum policy_rule rule)
         break;
     case RULE_SOCKET_TIMEOUT:
         rule_socket_timeout(p);
+        break;
+    case RULE_IPC_STAT_1:
+        rule_ipc_stat(p, 1);
+        break;
+    case RULE_IPC_STAT_2:
+        rule_ipc_stat(p, 2);
         break;
     case RULE_CLONE_UNTRACED:
         rule_flag(p, 0, 0x00800000u);

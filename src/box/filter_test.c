@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/ipc.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -113,11 +114,14 @@ static const struct {
 } samples[] = {
     {RULE_POSITIVE_INT_2, {0, 0, 1}, {1, 1, 0, 1, 1, 1}},
     {RULE_POSITIVE_INT_3, {0, 0, 0, 1}, {1, 1, 1, 0, 1, 1}},
+    {RULE_POINTER_1, {0, 8}, {1, 0, 1, 1, 1, 1}},
     {RULE_POINTER_2, {0, 0, 8}, {1, 1, 0, 1, 1, 1}},
     {RULE_POINTER_3, {0, 0, 0, 8}, {1, 1, 1, 0, 1, 1}},
     {RULE_POINTER_4, {0, 0, 0, 0, 8}, {1, 1, 1, 1, 0, 1}},
     {RULE_FUTEX_TIMED, {0, FUTEX_WAIT, 0, 8}, {0, FUTEX_WAIT}},
     {RULE_SOCKET_TIMEOUT, {0, SOL_SOCKET, SO_RCVTIMEO}, {0, SOL_SOCKET, SO_KEEPALIVE}},
+    {RULE_IPC_STAT_1, {0, IPC_STAT}, {0, IPC_RMID}},
+    {RULE_IPC_STAT_2, {0, 0, IPC_STAT}, {0, IPC_STAT, IPC_RMID}},
     {RULE_CLONE_UNTRACED, {CLONE_UNTRACED | CLONE_VM}, {CLONE_VM, ~UINT64_C(0)}},
     {RULE_PRCTL, {PR_SET_TSC}, {PR_SET_NAME}},
     {RULE_MAP_VDSO, {0x2002}, {0x1002}},
@@ -340,6 +344,7 @@ TEST(prctl_and_arch_prctl_are_traced_for_the_counter_and_the_vdso)
 {
     CHECK_ANSWER(SYS_prctl, ARGS(PR_GET_TSC), TRACED);
     CHECK_ANSWER(SYS_prctl, ARGS(PR_SET_TSC), TRACED);
+    CHECK_ANSWER(SYS_prctl, ARGS(PR_SET_PDEATHSIG), TRACED);
     CHECK_ANSWER(SYS_prctl, ARGS(24), ALLOWED);
     CHECK_ANSWER(SYS_prctl, ARGS(27), ALLOWED);
     for (uint64_t code = 0x2001; code <= 0x2003; code++)

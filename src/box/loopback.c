@@ -31,7 +31,20 @@ static void add_attribute(struct route_request *request, unsigned short type, co
         (unsigned)(NLMSG_ALIGN(request->header.nlmsg_len) + RTA_ALIGN(attribute->rta_len));
 }
 
-/* The local route to address/bits, as the kernel made it, but with quickack. */
+/* Of the last request; the kernel answers before send returns. */
+static bool was_done(int fd)
+{
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr answer;
+    } reply = {0};
+
+    return recv(fd, &reply, sizeof reply, MSG_DONTWAIT) > 0 &&
+           reply.header.nlmsg_type == NLMSG_ERROR && reply.answer.error == 0;
+}
+
+/* The local route to address/bits, as the kernel made it, but with quickack. IPv6 does not replace
+ * what the kernel made: ours is behind it, until that one is gone. */
 static void set_quickack(int fd, int family, const char *address, unsigned char bits)
 {
     struct {
@@ -41,7 +54,7 @@ static void set_quickack(int fd, int family, const char *address, unsigned char 
     struct route_request request = {
         .header = {.nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
                    .nlmsg_type = RTM_NEWROUTE,
-                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_REPLACE | NLM_F_CREATE},
+                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_REPLACE | NLM_F_CREATE},
         .route = {.rtm_family = (unsigned char)family,
                   .rtm_dst_len = bits,
                   .rtm_table = RT_TABLE_LOCAL,
@@ -60,6 +73,11 @@ static void set_quickack(int fd, int family, const char *address, unsigned char 
     if (family == AF_INET)
         add_attribute(&request, RTA_PREFSRC, source, sizeof source);
     add_attribute(&request, RTA_METRICS, &metric, sizeof metric);
+    (void)send(fd, &request, request.header.nlmsg_len, 0);
+    if (!was_done(fd) || family == AF_INET)
+        return;
+    request.header.nlmsg_type = RTM_DELROUTE; /* of two, the first */
+    request.header.nlmsg_flags = NLM_F_REQUEST;
     (void)send(fd, &request, request.header.nlmsg_len, 0);
 }
 

@@ -18,11 +18,14 @@ enum policy_rule { /* on the arguments; the call is allowed where the rule does 
                    RULE_NONE,
                    RULE_POSITIVE_INT_2,
                    RULE_POSITIVE_INT_3,
+                   RULE_POINTER_1,
                    RULE_POINTER_2,
                    RULE_POINTER_3,
                    RULE_POINTER_4,
                    RULE_FUTEX_TIMED,
                    RULE_SOCKET_TIMEOUT,
+                   RULE_IPC_STAT_1,
+                   RULE_IPC_STAT_2,
                    RULE_CLONE_UNTRACED,
                    RULE_PRCTL,
                    RULE_MAP_VDSO,
@@ -45,6 +48,11 @@ struct policy {
 
 enum { POLICY_NUMBER_MAX = 512 };
 const struct policy *policy_of(long number); /* kind POLICY_UNKNOWN beyond the table */
+
+/* sys_wait.c */
+bool wait_read_timespec(struct task *task, uint64_t address,
+                        int64_t *ret_ns); /* false if the kernel should judge it */
+int64_t wait_due_after(struct box *box, int64_t duration_ns);
 
 #define ALLOW(name, number)
 #define DENY(name, number, error)

@@ -405,6 +405,10 @@ void special_opened_both(struct box *box, struct task *task, const char *path)
 {
     if (!box->options->random_real && is_random_device(path))
         leak_add(box, task->process, "dev/urandom");
+    if (text_ends(path, "/ptmx")) { /* what is typed there comes as signals as well */
+        box->has_ptys = true;
+        wait_never_park(box);
+    }
 }
 
 enum verdict special_open(struct box *box, struct task *task, const char *path, int path_argument)
@@ -415,8 +419,6 @@ enum verdict special_open(struct box *box, struct task *task, const char *path, 
         return VERDICT_GO;
     if (is_random_device(path))
         return box->options->random_real ? VERDICT_GO : serve_random(box, task, path_argument);
-    if (text_ends(path, "/ptmx"))
-        box->has_ptys = true;
     for (size_t i = 0; i < ARRAY_LENGTH(specials); i++)
         if (strcmp(path, specials[i].path) == 0) {
             if (!is_virtual(box, specials[i].axis))

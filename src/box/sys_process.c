@@ -79,6 +79,13 @@ enum verdict sys_seccomp(struct box *box, struct task *task)
     return VERDICT_GO;
 }
 
+enum verdict sys_mq_notify(struct box *box, struct task *task)
+{
+    (void)task;
+    wait_never_park(box);
+    return VERDICT_GO;
+}
+
 /* The time stamp counter is ours to trap; a guest that asks is told that it may read it. */
 enum verdict sys_prctl(struct box *box, struct task *task)
 {
@@ -86,7 +93,9 @@ enum verdict sys_prctl(struct box *box, struct task *task)
     static const int enabled = PR_TSC_ENABLE;
     long result = 0;
 
-    if (!vclock_held(&box->clock))
+    if (regs->rdi == PR_SET_PDEATHSIG)
+        wait_never_park(box);
+    if (regs->rdi == PR_SET_PDEATHSIG || !vclock_held(&box->clock))
         return VERDICT_GO;
     if (regs->rdi == PR_GET_TSC)
         result = guest_write(task, regs->rsi, &enabled, sizeof enabled);

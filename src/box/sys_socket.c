@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sys_socket: SO_RCVTIMEO and SO_SNDTIMEO on the virtual clock.
+/* sys_socket: SO_RCVTIMEO, SO_SNDTIMEO and the timeout of recvmmsg on the virtual clock.
  *
  * Such a timeout makes plain read, recv, accept, connect and send timed calls, which are otherwise
  * let through. So the kernel's own timeout is never set; it is kept here, by the socket's inode,
@@ -106,6 +106,14 @@ static bool is_receive(uint64_t name)
     return name == 20 || name == 66; /* SO_RCVTIMEO, old and new */
 }
 
+/* SO_TIMESTAMP, SO_TIMESTAMPNS and SO_TIMESTAMPING, old and new: the kernel would stamp datagrams
+ * with real time. No stamp comes instead, and programs that miss one look at the clock themselves.
+ */
+static bool is_stamp(uint64_t name)
+{
+    return name == 29 || name == 35 || name == 37 || (name >= 63 && name <= 65);
+}
+
 static void watch(struct process *process)
 {
     process->watched = true;
@@ -117,6 +125,10 @@ enum verdict sys_setsockopt(struct box *box, struct task *task)
     int64_t value[2];
     uint64_t inode = inode_of(task, (int)regs->rdi);
 
+    if (inode && is_stamp(regs->rdx)) {
+        task_skip(task, regs->rdx == 37 || regs->rdx == 65 ? -EOPNOTSUPP : 0);
+        return VERDICT_DONE;
+    }
     if (!inode || regs->r8 < sizeof value || guest_read(task, regs->r10, value, sizeof value) < 0 ||
         value[1] < 0 || value[1] >= 1000000)
         return VERDICT_GO; /* the kernel names the error */
@@ -136,7 +148,8 @@ enum verdict sys_getsockopt(struct box *box, struct task *task)
     struct socket_timeout *timeout = find(box, inode_of(task, (int)regs->rdi));
     unsigned length = 0;
 
-    if (!timeout || guest_read(task, regs->r8, &length, sizeof length) < 0 || length < 16)
+    if (!timeout || is_stamp(regs->rdx) || guest_read(task, regs->r8, &length, sizeof length) < 0 ||
+        length < 16)
         return VERDICT_GO;
     int64_t ns = is_receive(regs->rdx) ? timeout->receive_ns : timeout->send_ns;
     int64_t value[2] = {ns / (int64_t)NS_PER_SEC, ns % (int64_t)NS_PER_SEC / 1000};
@@ -156,6 +169,7 @@ static int direction(long number)
     case SYS_readv:
     case SYS_recvfrom:
     case SYS_recvmsg:
+    case SYS_recvmmsg:
     case SYS_accept:
     case SYS_accept4:
         return -1;
@@ -163,6 +177,7 @@ static int direction(long number)
     case SYS_writev:
     case SYS_sendto:
     case SYS_sendmsg:
+    case SYS_sendmmsg:
     case SYS_connect:
         return 1;
     default:
@@ -170,11 +185,27 @@ static int direction(long number)
     }
 }
 
+/* recvmmsg that is interrupted behind the first datagram keeps the interruption for the next call
+ * on the socket, as its error. */
+static void drop_error(const struct task *task)
+{
+    CLEANUP(fd_close) int own = task_borrow_fd(task, (int)task_regs((struct task *)task)->rdi);
+    int error;
+    socklen_t length = sizeof error;
+
+    if (own >= 0)
+        (void)getsockopt(own, SOL_SOCKET, SO_ERROR, &error, &length);
+}
+
 static void timed_exit(struct box *box, struct task *task)
 {
+    const struct user_regs_struct *regs = task_regs(task);
+
     task->on_exit = NULL;
     if (wait_was_interrupted(task) && !task->wait.expiring)
         return; /* a signal; its delivery stop decides */
+    if (task->wait.expiring && task->wait.number == SYS_recvmmsg && (long)regs->rax > 0)
+        drop_error(task);
     wait_settle(box, task);
     wait_end(box, task);
 }
@@ -222,6 +253,70 @@ void socket_call(struct box *box, struct task *task)
     wait_begin(box, task, vclock_now(&box->clock) + ns, timed_out);
     if (!accepts)
         task->on_exit = timed_exit;
+}
+
+/* ---- recvmmsg ------------------------------------------------------------------------------ */
+
+/* The kernel looks at this timeout behind each datagram, and leaves the rest in its place; without
+ * a datagram it waits for ever. So the guest's own timeout says that it is endless meanwhile. When
+ * its time comes, a call that has received something returns; another one goes on, without any time
+ * left, until it has one. */
+static void many_exit(struct box *box, struct task *task)
+{
+    struct wait *wait = &task->wait;
+    int64_t left = wait->deadline.due_ns - vclock_now(&box->clock);
+    bool interrupted = wait_was_interrupted(task);
+
+    task->on_exit = NULL;
+    if (interrupted && !wait->expiring)
+        return; /* a signal; its delivery stop decides */
+    left = left > 0 ? left : 0;
+    int64_t rest[2] = {left / (int64_t)NS_PER_SEC, left % (int64_t)NS_PER_SEC};
+    (void)guest_write(task, wait->rest_address, rest, sizeof rest);
+    if ((long)task_regs(task)->rax > 0 && task_regs(task)->rax < task_regs(task)->rdx)
+        drop_error(task);
+    wait_end(box, task); /* an interrupted one is started again by the kernel */
+}
+
+static void one_exit(struct box *box, struct task *task)
+{
+    static const int64_t none[2];
+
+    (void)box;
+    task->on_exit = NULL;
+    task_set_arg(task, 2, task->note[0]);
+    (void)guest_write(task, task_regs(task)->r8, none, sizeof none);
+}
+
+enum verdict sys_recvmmsg(struct box *box, struct task *task)
+{
+    static const int64_t never[2] = {INT32_MAX, 0};
+    const struct user_regs_struct *regs = task_regs(task);
+    int64_t duration;
+    bool again = task->wait.active && regs->rip == task->wait.ip &&
+                 (long)regs->orig_rax == task->wait.number && regs->r8 == task->wait.rest_address;
+
+    if (again) { /* behind a signal without a handler: the deadline stands */
+        task->on_exit = many_exit;
+        return VERDICT_EXIT;
+    }
+    wait_end(box, task);
+    if (!wait_read_timespec(task, regs->r8, &duration))
+        return VERDICT_GO; /* the kernel names the error */
+    if (duration == 0) {
+        task->note[0] = regs->rdx;
+        task->on_exit = one_exit;
+        if (regs->rdx > 1)
+            task_set_arg(task, 2, 1);
+        return VERDICT_EXIT;
+    }
+    if (guest_write(task, regs->r8, never, sizeof never) < 0)
+        return VERDICT_GO;
+    wait_begin(box, task, wait_due_after(box, duration), 0);
+    task->wait.rest = REST_TIMESPEC;
+    task->wait.rest_address = regs->r8;
+    task->on_exit = many_exit;
+    return VERDICT_EXIT;
 }
 
 void sockets_done(struct box *box)

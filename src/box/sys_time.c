@@ -14,8 +14,13 @@
 #include "base/trace.h"
 #include "base/when.h"
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/times.h>
 #include <sys/timex.h>
@@ -305,11 +310,48 @@ enum verdict sys_sysinfo(struct box *box, struct task *task)
     return VERDICT_EXIT;
 }
 
+/* When a segment, a queue or a semaphore was last used is told in real seconds, in which many
+ * virtual ones may lie; so whatever has been used was used just now. */
+static void ipc_stat_exit(struct box *box, struct task *task)
+{
+    static const size_t places[][3] = {
+        {offsetof(struct shmid_ds, shm_atime), offsetof(struct shmid_ds, shm_dtime),
+         offsetof(struct shmid_ds, shm_ctime)},
+        {offsetof(struct msqid_ds, msg_stime), offsetof(struct msqid_ds, msg_rtime),
+         offsetof(struct msqid_ds, msg_ctime)},
+        {offsetof(struct semid_ds, sem_otime), offsetof(struct semid_ds, sem_ctime),
+         offsetof(struct semid_ds, sem_ctime)},
+    };
+    int64_t now = vclock_realtime(&box->clock) / (int64_t)NS_PER_SEC, value;
+
+    task->on_exit = NULL;
+    for (int i = 0; i < 3 && (long)task_regs(task)->rax >= 0; i++) {
+        uint64_t place = task->note[0] + places[task->note[1]][i];
+        if (guest_read(task, place, &value, sizeof value) == 0 && value)
+            (void)guest_write(task, place, &now, sizeof now);
+    }
+}
+
+enum verdict sys_ipc_stat(struct box *box, struct task *task)
+{
+    const struct user_regs_struct *regs = task_regs(task);
+    bool semaphores = regs->orig_rax == SYS_semctl, segment = regs->orig_rax == SYS_shmctl;
+    unsigned command = (unsigned)(semaphores ? regs->rdx : regs->rsi);
+
+    (void)box;
+    if (segment && command == SHM_LOCK)
+        return VERDICT_GO; /* MSG_STAT is the same number */
+    task->note[0] = semaphores ? regs->r10 : regs->rdx;
+    task->note[1] = semaphores ? 2 : segment ? 0 : 1;
+    task->on_exit = ipc_stat_exit;
+    return VERDICT_EXIT;
+}
+
 /* Reading is answered from the virtual clock; setting is refused like for any ordinary user. */
 enum verdict sys_adjtimex(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
-    bool with_id = (long)regs->orig_rax == 305;
+    bool with_id = (long)regs->orig_rax == SYS_clock_adjtime;
     uint64_t address = with_id ? regs->rsi : regs->rdi;
     struct timex value;
 
@@ -317,13 +359,14 @@ enum verdict sys_adjtimex(struct box *box, struct task *task)
         task_skip(task, -EFAULT);
         return VERDICT_DONE;
     }
-    if (value.modes) {
+    if (with_id && regs->rdi != CLOCK_REALTIME)
+        return VERDICT_GO; /* no other clock can be set, which the kernel says */
+    if (value.modes && (value.modes & ADJ_OFFSET_SS_READ) != ADJ_OFFSET_SS_READ) {
         task_skip(task, -EPERM);
         return VERDICT_DONE;
     }
     int64_t now = vclock_realtime(&box->clock);
-    memset(&value, 0, sizeof value);
-    value.freq = 0;
+    value = (struct timex){.modes = value.modes};
     value.tick = 10000;
     value.time.tv_sec = now / (int64_t)NS_PER_SEC;
     value.time.tv_usec = now % (int64_t)NS_PER_SEC / 1000;

@@ -46,8 +46,7 @@ static int64_t add_far(int64_t base, int64_t more)
     return more > FAR - base ? FAR : base + more;
 }
 
-/* Reads a timespec; false if the kernel should judge it. */
-static bool read_timespec(struct task *task, uint64_t address, int64_t *ret_ns)
+bool wait_read_timespec(struct task *task, uint64_t address, int64_t *ret_ns)
 {
     int64_t value[2];
 
@@ -72,7 +71,7 @@ static bool read_timeval(struct task *task, uint64_t address, int64_t *ret_ns)
     return true;
 }
 
-static int64_t due_after(struct box *box, int64_t duration_ns)
+int64_t wait_due_after(struct box *box, int64_t duration_ns)
 {
     return add_far(vclock_now(&box->clock), duration_ns);
 }
@@ -104,9 +103,9 @@ enum verdict sys_nanosleep(struct box *box, struct task *task)
     struct user_regs_struct *regs = task_regs(task);
     int64_t duration;
 
-    if (!read_timespec(task, regs->rdi, &duration))
+    if (!wait_read_timespec(task, regs->rdi, &duration))
         return VERDICT_GO;
-    return park(box, task, due_after(box, duration), regs->rsi);
+    return park(box, task, wait_due_after(box, duration), regs->rsi);
 }
 
 enum verdict sys_clock_nanosleep(struct box *box, struct task *task)
@@ -119,14 +118,14 @@ enum verdict sys_clock_nanosleep(struct box *box, struct task *task)
      * name. */
     if (id < 0 || id > CLOCK_TAI || id == CLOCK_THREAD_CPUTIME_ID || id == CLOCK_MONOTONIC_RAW ||
         id == CLOCK_REALTIME_COARSE || id == CLOCK_MONOTONIC_COARSE ||
-        id == CLOCK_PROCESS_CPUTIME_ID || !read_timespec(task, regs->rdx, &time))
+        id == CLOCK_PROCESS_CPUTIME_ID || !wait_read_timespec(task, regs->rdx, &time))
         return VERDICT_GO;
     if (regs->rsi & TIMER_ABSTIME) {
         enum verdict verdict = park(box, task, due_at(box, id, time), 0);
         task->wait.deadline.realtime = vclock_is_realtime(id);
         return verdict;
     }
-    return park(box, task, due_after(box, time), regs->r10);
+    return park(box, task, wait_due_after(box, time), regs->r10);
 }
 
 static void at_once_exit(struct box *box, struct task *task)
@@ -168,7 +167,7 @@ static enum verdict wait_in_kernel(struct box *box, struct task *task, int64_t d
 enum verdict sys_poll(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
-    int64_t due = due_after(box, (int64_t)(int)regs->rdx * (int64_t)NS_PER_MS);
+    int64_t due = wait_due_after(box, (int64_t)(int)regs->rdx * (int64_t)NS_PER_MS);
 
     if (wait_again(box, task, NEVER_MS))
         return VERDICT_GO;
@@ -181,7 +180,7 @@ enum verdict sys_poll(struct box *box, struct task *task)
 enum verdict sys_epoll_wait(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
-    int64_t due = due_after(box, (int64_t)(int)regs->r10 * (int64_t)NS_PER_MS);
+    int64_t due = wait_due_after(box, (int64_t)(int)regs->r10 * (int64_t)NS_PER_MS);
 
     if (wait_again(box, task, NEVER_MS))
         return VERDICT_GO;
@@ -198,9 +197,9 @@ static enum verdict wait_relative(struct box *box, struct task *task, int argume
     if (wait_again(box, task, never_address()))
         return VERDICT_GO;
     wait_end(box, task);
-    if (!read_timespec(task, address, &duration))
+    if (!wait_read_timespec(task, address, &duration))
         return VERDICT_GO;
-    return wait_in_kernel(box, task, due_after(box, duration), timed_out, argument, 0);
+    return wait_in_kernel(box, task, wait_due_after(box, duration), timed_out, argument, 0);
 }
 
 /* The timeout is a timespec at `argument`, a point on clock `id`. */
@@ -213,7 +212,7 @@ static enum verdict wait_absolute(struct box *box, struct task *task, int argume
     if (wait_again(box, task, never_address()))
         return VERDICT_GO;
     wait_end(box, task);
-    if (!read_timespec(task, address, &at))
+    if (!wait_read_timespec(task, address, &at))
         return VERDICT_GO;
     int64_t due = due_at(box, id, at);
     if (due <= vclock_now(&box->clock)) { /* in the past for the kernel as well */
@@ -271,12 +270,6 @@ enum verdict sys_semtimedop(struct box *box, struct task *task)
 enum verdict sys_mq_timed(struct box *box, struct task *task)
 {
     return wait_absolute(box, task, 4, CLOCK_REALTIME, -ETIMEDOUT);
-}
-
-/* The kernel looks at this timeout between datagrams only; without any it blocks for ever. */
-enum verdict sys_recvmmsg(struct box *box, struct task *task)
-{
-    return wait_relative(box, task, 4, 0);
 }
 
 enum verdict sys_io_getevents(struct box *box, struct task *task)
@@ -341,19 +334,19 @@ static enum verdict wait_with_rest(struct box *box, struct task *task, int argum
     }
     wait_end(box, task);
     if (!(timeval ? read_timeval(task, address, &duration)
-                  : read_timespec(task, address, &duration)))
+                  : wait_read_timespec(task, address, &duration)))
         return VERDICT_GO;
     if (duration == 0) {
         clock_wait_counted(box, task, true);
         return VERDICT_GO;
     }
     if (nothing_else) {
-        enum verdict verdict = park(box, task, due_after(box, duration), address);
+        enum verdict verdict = park(box, task, wait_due_after(box, duration), address);
         task->wait.rest = rest;
         return verdict;
     }
     task->on_exit = rest_exit;
-    enum verdict verdict = wait_in_kernel(box, task, due_after(box, duration), 0, argument, 0);
+    enum verdict verdict = wait_in_kernel(box, task, wait_due_after(box, duration), 0, argument, 0);
     if (!task->wait.active) {
         task->on_exit = NULL;
         return verdict;

@@ -206,11 +206,16 @@ static bool flush_fd(const struct box *box, const struct task *task, int fd)
     return false;
 }
 
+/* What was typed may be a signal for somebody who does not read: standard streams count as well. */
 bool terminal_flush(struct box *box)
 {
     if (!box->has_ptys && !settle_asked(box))
         return false;
     FOR_EACH_TASK(box, task)
-    (void)task_waits(box, task, flush_fd);
+    {
+        (void)task_waits(box, task, flush_fd);
+        for (int fd = 0; fd < 3 && task->process && task->tid == task->process->pid; fd++)
+            (void)flush_fd(box, task, fd);
+    }
     return true;
 }

@@ -304,15 +304,29 @@ void wait_signal(struct box *box, struct task *task, int signal)
 
 /* A parked task that a signal is waiting for goes on waiting in the kernel instead, in pause(),
  * where the signal finds it. */
-static void unpark(struct box *box, struct task *task)
+void wait_unpark(struct box *box, struct task *task)
 {
     struct user_regs_struct *regs = task_regs(task);
 
+    if (task == box->hold.task) {
+        hold_release(box);
+        return;
+    }
     regs->orig_rax = SYS_pause;
     task_set_regs(task);
     task->wait.number = SYS_pause;
     task->on_exit = NULL;
     task_resume(box, task, 0);
+}
+
+/* Signals come without a call that we see: from a terminal, at a parent's end, with a message. From
+ * now on sleepers wait in the kernel. */
+void wait_never_park(struct box *box)
+{
+    box->never_park = true;
+    FOR_EACH_TASK(box, task)
+    if (task->state == TASK_PARKED)
+        wait_unpark(box, task);
 }
 
 void wait_check_signals(struct box *box, struct process *process)
@@ -323,11 +337,7 @@ void wait_check_signals(struct box *box, struct process *process)
         if (task->state != TASK_PARKED || (process && task->process != process))
             continue;
         if (read_masks(task->tid, &masks) &&
-            (masks.pending | masks.pending_shared) & ~masks.blocked) {
-            if (task == box->hold.task)
-                hold_release(box);
-            else
-                unpark(box, task);
-        }
+            (masks.pending | masks.pending_shared) & ~masks.blocked)
+            wait_unpark(box, task);
     }
 }

@@ -12,6 +12,10 @@ static inline const char *guest_errno_name(int e)
         return "ETIMEDOUT";
     case EINVAL:
         return "EINVAL";
+    case EPERM:
+        return "EPERM";
+    case EOPNOTSUPP:
+        return "EOPNOTSUPP";
     default:
         return "?";
     }
