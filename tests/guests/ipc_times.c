@@ -32,8 +32,8 @@ int main(void)
     int id = shmget(IPC_PRIVATE, 4096, 0600);
     if (shmat(id, NULL, 0) == (void *)-1 || shmctl(id, IPC_STAT, &segment) < 0)
         return 1;
-    printf("a segment was made %ld s and attached %ld s ago, %s detached\n",
-           ago(segment.shm_ctime), ago(segment.shm_atime), segment.shm_dtime ? "and" : "never");
+    printf("a segment was made %ld s and attached %ld s ago, %s detached\n", ago(segment.shm_ctime),
+           ago(segment.shm_atime), segment.shm_dtime ? "and" : "never");
     shmctl(id, IPC_RMID, NULL);
     id = msgget(IPC_PRIVATE, 0600);
     if (msgsnd(id, &message, 1, 0) < 0 || msgctl(id, IPC_STAT, &queue) < 0)
