@@ -13,6 +13,7 @@
 #include "box/bare.h"
 #include "box/box_files.h"
 #include "box/file_times.h"
+#include "box/order.h"
 #include "box/settle.h"
 #include "box/special.h"
 #include "box/sub.h"
@@ -264,7 +265,7 @@ static void loop(struct box *box)
 {
     uint64_t last_event = wall_monotonic_ns(), scanned = last_event, checked = 0;
     unsigned looks = 0;
-    bool any = false;
+    bool any = true; /* the first guest was just told to go */
 
     while (!box->over && box->task_count) {
         while (!box->over && take_event(box))
@@ -395,15 +396,12 @@ static void wait_for_all(void)
  * namespaces down while the supervisor goes on. */
 static void clear_box(struct box *box)
 {
-    bool left = box->task_count > 0;
-
-    if (!left)
-        forget_guests(box);
+    if (!box->task_count)
+        order_apart(box);
     kill_all(box);
-    if (left) {
+    if (box->task_count)
         wait_for_all();
-        forget_guests(box);
-    }
+    forget_guests(box);
 }
 
 int box_supervise(struct box *box, struct err *err)

@@ -32,7 +32,7 @@ static int enter_namespaces(void *door, struct err *err)
     return meet_enter(door, err);
 }
 
-int box_files_enter(const struct box *box, int socket, struct err *err)
+int box_files_enter(const struct box *box, int socket, int *ret_store, struct err *err)
 {
     struct fs_options options = box->options->fs;
     CLEANUP(fd_close) int store = -1;
@@ -50,6 +50,16 @@ int box_files_enter(const struct box *box, int socket, struct err *err)
     /* For the files of special.c, and the stub of sub.c. */
     if (mount("vitro", "/proc/driver", "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,mode=755") < 0)
         return err_set(err, -errno, "mount over /proc/driver: %m");
+    *ret_store = take_fd(&store);
+    return 0;
+}
+
+int box_files_entered(int socket, int store, struct err *err)
+{
+    int r = fs_view_let_go(err);
+
+    if (r < 0)
+        return r;
     r = fd_send(socket, 's', &store, store >= 0);
     return r < 0 ? err_set(err, r, "hand over the store: %s", strerror(-r)) : 0;
 }

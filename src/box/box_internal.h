@@ -327,6 +327,7 @@ void loader_learn(const struct process *process, uint64_t at, long call);
 void loader_expect(struct box *box); /* looks at the machine's own before anybody needs it */
 void loader_done(struct box *box);
 void listings_done(struct box *box);
+void exec_expect(void); /* looks at the kernel's vDSO before anybody needs it */
 uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */
 int exec_find_kernel_vdso(struct box *box, struct err *err);
 
@@ -351,8 +352,8 @@ void fast_init(void);
 uint64_t fast_passed_ip(long number); /* where a fast path calls from; 0 if there is none */
 void fast_patch(struct box *box, struct task *task); /* at the entry stop of such a call */
 enum { FAST_MOV_BYTES = 5 };                         /* mov $NUMBER, %eax */
-/* The number of such a call as compilers write it, or -1. */
-long fast_call_at(const unsigned char *code, size_t left);
+/* The number of such a call as compilers write it, or -1; so many bytes are before and behind. */
+long fast_call_at(const unsigned char *code, size_t before, size_t left);
 enum { FAST_SITE_BYTES = 7, FAST_PATCH_BYTES = 24 };
 /* Makes the patch with this number for such a call at `at`, whose bytes are at `site`: changes
  * those, and puts what stands in the patch page into `patch`. False if there is no reaching it. */

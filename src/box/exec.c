@@ -138,12 +138,12 @@ static int kernel_vdso_range(pid_t pid, uint64_t *start, uint64_t *end)
 }
 
 /* The distance of the data pages from the vDSO does not change on one kernel: looked up once. */
-static int vdso_range(struct task *task, uint64_t vdso, uint64_t *start, uint64_t *end)
+static int vdso_range(pid_t pid, uint64_t vdso, uint64_t *start, uint64_t *end)
 {
     static uint64_t before, size;
 
     if (!size) {
-        int r = kernel_vdso_range(task->tid, start, end);
+        int r = kernel_vdso_range(pid, start, end);
         if (r < 0)
             return r;
         before = vdso - *start;
@@ -152,6 +152,13 @@ static int vdso_range(struct task *task, uint64_t vdso, uint64_t *start, uint64_
     *start = vdso - before;
     *end = *start + size;
     return 0;
+}
+
+void exec_expect(void)
+{
+    uint64_t start, end;
+
+    (void)vdso_range(getpid(), getauxval(AT_SYSINFO_EHDR), &start, &end);
 }
 
 /* Signals that come before the program's first instruction wait until that is its own. */
@@ -210,7 +217,7 @@ static int map_pages(struct box *box, struct task *task, const struct exec_stack
     uint64_t start = 0, end = 0;
     unsigned char kept[64];
 
-    int r = held ? vdso_range(task, vdso, &start, &end) : 0;
+    int r = held ? vdso_range(task->tid, vdso, &start, &end) : 0;
     if (r < 0)
         return r;
     if (length > sizeof kept || pread(memory, kept, length, (off_t)vdso) != (ssize_t)length ||

@@ -80,14 +80,21 @@ static void put_jump(unsigned char *code, uint64_t at, uint64_t to)
     memcpy(code + 1, &distance, sizeof distance);
 }
 
-/* `mov $N, %eax; syscall`, N being the number of a fast path. */
-long fast_call_at(const unsigned char *code, size_t left)
+/* `mov $N, %eax; syscall`, N being the number of a fast path; or, as open() is written, `mov $N,
+ * %eax; mov %rdi, %rsi; mov $AT_FDCWD, %edi; syscall`, of which the end is replaced. */
+long fast_call_at(const unsigned char *code, size_t before, size_t left)
 {
+    static const unsigned char shift[] = {0x48, 0x89, 0xfe, 0xbf, 0x9c, 0xff, 0xff, 0xff};
+    const unsigned char *mov = code;
     uint32_t number;
 
-    if (left < FAST_SITE_BYTES || code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
+    if (left < FAST_SITE_BYTES || code[5] != 0x0f || code[6] != 0x05)
         return -1;
-    memcpy(&number, code + 1, sizeof number);
+    if (before >= 8 && memcmp(code - 3, shift, sizeof shift) == 0)
+        mov = code - 8;
+    if (mov[0] != 0xb8)
+        return -1;
+    memcpy(&number, mov + 1, sizeof number);
     return path_of(number) < ARRAY_LENGTH(paths) ? (long)number : -1;
 }
 

@@ -80,7 +80,7 @@ static void add_place(struct loader *loader, uint64_t offset, long call)
     loader->base = 0;
 }
 
-/* Both begin with this byte: rdtsc is 0f 31; a call is mov $NUMBER, %eax, then 0f 05. */
+/* Both have this byte: rdtsc is 0f 31; a call is a mov of a constant, then 0f 05. */
 static void search_text(struct loader *loader, const unsigned char *code, size_t length)
 {
     const unsigned char *end = code + length, *at = code;
@@ -90,7 +90,7 @@ static void search_text(struct loader *loader, const unsigned char *code, size_t
         if (is_counter(at, (size_t)(end - at))) {
             add_place(loader, (uint64_t)(at - code), -1);
         } else if (site >= code) {
-            long call = fast_call_at(site, (size_t)(end - site));
+            long call = fast_call_at(site, (size_t)(site - code), (size_t)(end - site));
             if (call >= 0)
                 add_place(loader, (uint64_t)(site - code), call);
         }

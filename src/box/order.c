@@ -141,6 +141,8 @@ void order_beside(const struct box *box)
     if (box->cpu < 0)
         return;
     pin(box->init_pid, box->cpu);
+    if (box->realtime)
+        (void)set_realtime(PRIORITY); /* a box that starts is not to wait for those who compute */
     if (sched_getcpu() != box->cpu || sched_getaffinity(0, sizeof set, &set) < 0)
         return;
     CPU_CLR((unsigned)box->cpu, &set);
@@ -170,6 +172,17 @@ void order_init(const struct box *box)
 {
     if (box->realtime)
         (void)set_realtime(PRIORITY_INIT);
+}
+
+void order_apart(const struct box *box)
+{
+    cpu_set_t set;
+
+    if (box->cpu < 0 || sched_getaffinity(getppid(), sizeof set, &set) < 0)
+        return;
+    CPU_CLR((unsigned)box->cpu, &set);
+    if (CPU_COUNT(&set))
+        (void)sched_setaffinity(box->init_pid, sizeof set, &set);
 }
 
 void order_behind(const struct box *box, pid_t tid)

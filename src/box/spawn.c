@@ -176,13 +176,14 @@ static void become_program(struct box *box, int socket, const struct program *pr
         fail_for(socket, box->options->argv[0], "set no_new_privs");
     if (!options->identity_real)
         (void)personality(ADDR_NO_RANDOMIZE);
-    say_hello_and_wait(socket);
     if (vclock_held(&box->clock) && prctl(PR_SET_TSC, PR_TSC_SIGSEGV) < 0)
         fail_for(socket, box->options->argv[0], "trap rdtsc");
     if (options->fs.mode != FS_REAL && fs_caps_drop(&err) < 0)
         fail_with(socket, err.code, err.text);
+    /* Nobody traces us yet: from here to the supervisor's word, calls that it has to see fail. */
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) < 0)
         fail_for(socket, box->options->argv[0], "install the system call filter");
+    say_hello_and_wait(socket);
     errno = program_exec(program);
     bool searched = !strchr(options->argv[0], '/');
     fail_for(socket, options->argv[0],
@@ -239,11 +240,22 @@ static void name_init(void)
     memcpy((char *)start, "vitro-init", sizeof "vitro-init" - 1);
 }
 
+/* Last of the view. The kernel takes its time: meanwhile the program gets ready, and waits for the
+ * supervisor, which waits for this. */
+static void leave_machine(const struct box *box, int socket, int store)
+{
+    struct err err = {0};
+
+    if (!box->bare && box_files_entered(socket, store, &err) < 0)
+        fail_with(socket, err.code, err.text);
+}
+
 static void become_init(struct box *box, int socket)
 {
     sigset_t all;
     struct err err = {0};
     struct program program;
+    int store = -1;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     order_guests(box);
@@ -252,15 +264,19 @@ static void become_init(struct box *box, int socket)
     else if (!box->options->identity_real)
         (void)sethostname("vitro", 5);
     program_find(box, &program);
-    if (!box->bare && box_files_enter(box, socket, &err) < 0)
+    if (!box->bare && box_files_enter(box, socket, &store, &err) < 0)
         fail_with(socket, err.code, err.text);
     if (box->options->terminal && terminal_make(box, &err) < 0)
         fail_with(socket, err.code, err.text);
+    if (box->options->directory) /* it may have a `..` at the root */
+        leave_machine(box, socket, store);
     pid_t pid = fork();
     if (pid < 0)
         fail_for(socket, box->options->argv[0], "fork");
     if (pid == 0)
         become_program(box, socket, &program);
+    if (!box->options->directory)
+        leave_machine(box, socket, store);
     name_init(); /* behind the fork: the program's arguments are there */
     order_init(box);
     close_all_but(box->caller_fd);
@@ -269,10 +285,12 @@ static void become_init(struct box *box, int socket)
     reap_for_ever(box->caller_fd);
 }
 
-/* Takes messages until the program says hello: before it, init hands over the store. */
+/* Takes messages until init has handed over the store, and the program has said hello. */
 static int receive_pid(struct box *box, pid_t *ret, struct failure *failure)
 {
-    for (;;) {
+    bool entered = box->bare;
+
+    for (*ret = 0; !*ret || !entered;) {
         union {
             char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
             struct cmsghdr align;
@@ -292,6 +310,7 @@ static int receive_pid(struct box *box, pid_t *ret, struct failure *failure)
             return -EREMOTEIO;
         if (*(const char *)failure == 's') {
             (void)box_files_receive(box, &message);
+            entered = true;
             continue;
         }
         for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
@@ -299,10 +318,11 @@ static int receive_pid(struct box *box, pid_t *ret, struct failure *failure)
                 struct ucred credentials;
                 memcpy(&credentials, CMSG_DATA(c), sizeof credentials);
                 *ret = credentials.pid;
-                return 0;
             }
-        return -EPROTO;
+        if (!*ret)
+            return -EPROTO;
     }
+    return 0;
 }
 
 static int fail_from(const struct failure *failure, int r, struct err *err)
@@ -381,6 +401,7 @@ static int start(struct box *box, struct err *err)
     if (r < 0)
         return r;
     loader_expect(box);
+    exec_expect();
     order_supervisor(box);
     vclock_init(&box->clock, box->options);
     return seize(box, sockets[0], err);

@@ -201,8 +201,9 @@ static void probe_namespaces(struct doctor_answer *ret)
 static int try_view(const struct fs_options *options, struct err *err)
 {
     CLEANUP(fd_close) int store = -1;
+    int r = fs_view_enter(options, &store, err);
 
-    return fs_view_enter(options, &store, err);
+    return r < 0 ? r : fs_view_let_go(err);
 }
 
 static int try_view_as_root(struct err *err)

@@ -62,6 +62,9 @@ struct fs_options {
  * report and _exit. Errors name the step and carry a hint: -EPERM where the kernel refuses,
  * -ENOTDIR for a worktree that is none. */
 int fs_view_enter(const struct fs_options *options, int *ret_store, struct err *err);
+/* Behind fs_view_enter, once: takes the old root off the new one. Until then a path from the root
+ * leads there only by a `..` at the root. The kernel waits for all CPUs in this. */
+int fs_view_let_go(struct err *err);
 
 /* Files are stamped by a clock that moves once in some milliseconds. Returns when it has passed the
  * start, so that what changes while guests run is told from what changed before. */

@@ -151,14 +151,19 @@ static int write_layers(const struct fs_view *view, int *ret_store, struct err *
     return 0;
 }
 
-/* The view becomes the root; the old root, put on top of it for a moment, is let go. */
+/* The view becomes the root, with the old one on top of it. */
 static int leave_stage(const struct fs_view *view, struct err *err)
 {
-    if (chdir("/root") < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0)
+    if (chdir("/root") < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
         return err_set(err, -errno, "make the view the root: %m");
     if (chdir(view->cwd) < 0 && chdir(view->worktree) < 0)
         return err_set(err, -errno, "enter '%s': %m", view->worktree);
     return 0;
+}
+
+int fs_view_let_go(struct err *err)
+{
+    return umount2("/", MNT_DETACH) < 0 ? err_set(err, -errno, "let go of the old root: %m") : 0;
 }
 
 void fs_started_wait(int64_t started_ns)

@@ -112,7 +112,7 @@ static int run_init(const struct run *run, int socket)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (read(socket, &go, 1) != 1)
         return TROUBLE;
-    if (fs_view_enter(&run->fs, &store, &err) < 0)
+    if (fs_view_enter(&run->fs, &store, &err) < 0 || fs_view_let_go(&err) < 0)
         return die(err.text);
     if (send_store(socket, store) < 0)
         return TROUBLE;
