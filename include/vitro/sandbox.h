@@ -18,8 +18,8 @@
  * vitro_sandbox_spawn see to that.
  *
  * Nothing outside of the root is ever written, removed or killed. What an owner that was killed
- * left behind is cleared away by the next one that takes the name: processes are known by the
- * variable VITRO_SANDBOX in their environment and a tmux server by its socket, never by their
+ * left behind is cleared away when the next sandbox, of any name, is opened: processes are known by
+ * the variable VITRO_SANDBOX in their environment and a tmux server by its socket, never by their
  * names.
  *
  * Functions that can fail return -errno and fill `error`, which may be NULL. A handle is for one

@@ -208,17 +208,3 @@ int dir_remove_all(const char *path, struct err *err)
         return err_set(err, r, "remove '%s': %s", path, strerror(-r));
     return 0;
 }
-
-int dir_make_temp(const char *prefix, char **ret_path, struct err *err)
-{
-    const char *base = getenv("TMPDIR");
-    char *path = mem_format("%s/%s.XXXXXX", base && *base ? base : "/tmp", prefix);
-
-    if (!mkdtemp(path)) {
-        int r = err_set(err, -errno, "create temporary directory '%s': %m", path);
-        free(path);
-        return r;
-    }
-    *ret_path = path;
-    return 0;
-}

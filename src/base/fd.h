@@ -32,5 +32,3 @@ bool file_exists(const char *path); /* false for a dangling symlink too */
 int dir_make_all(const char *path, struct err *err); /* mkdir -p, mode 0777 less umask */
 /* Removes a tree without following symlinks; 0 when it was not there. */
 int dir_remove_all(const char *path, struct err *err);
-/* A new private directory below $TMPDIR or /tmp; returns owned path. */
-int dir_make_temp(const char *prefix, char **ret_path, struct err *err);

@@ -9,6 +9,7 @@
 #include "proc/proc_plan.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/scratch.h"
 #include "vitro/box.h"
 #include <assert.h>
 #include <errno.h>
@@ -31,7 +32,7 @@ static_assert((int)VITRO_BOX_TROUBLE == (int)BOX_TROUBLE &&
 struct vitro_box {
     struct box_child child;
     struct box_options options; /* its texts are the caller's and only good while spawning */
-    char *directory;            /* owned; holds the control socket */
+    struct scratch scratch;     /* holds the control socket */
     char *control;              /* owned */
     struct cassette_words words;
     struct proc_plan plan;
@@ -160,10 +161,10 @@ static int prepare(struct vitro_box *box, const struct vitro_box_options *asked,
     }
     if (r < 0 || terminal)
         return r;
-    r = dir_make_temp("vitro-box", &box->directory, err);
+    r = scratch_make(NULL, "box", &box->scratch, err);
     if (r < 0)
         return r;
-    box->control = mem_format("%s/control", box->directory);
+    box->control = mem_format("%s/control", box->scratch.path);
     box->options.control = box->control;
     return 0;
 }
@@ -295,8 +296,6 @@ void vitro_box_free(vitro_box *box)
         vitro_box_kill(box);
         (void)box_wait(&box->child, &box->findings, &err);
     }
-    if (box->directory)
-        (void)dir_remove_all(box->directory, NULL);
     proc_plan_done(&box->plan);
     match_rules_done(&box->words.rules);
     for (int i = 0; i < 2; i++) {
@@ -304,7 +303,7 @@ void vitro_box_free(vitro_box *box)
         buf_done(&box->output[i]);
     }
     free(box->control);
-    free(box->directory);
+    scratch_remove(&box->scratch);
     free(box);
 }
 

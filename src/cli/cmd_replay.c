@@ -4,6 +4,7 @@
 #include "cli/run_plan.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/scratch.h"
 #include "base/text.h"
 #include "tape/fidelity.h"
 #include <errno.h>
@@ -56,9 +57,9 @@ struct repeat { /* what it takes to run it again; all owned */
     char **words; /* with what this command line adds */
     struct cli_args *args;
     struct run_plan plan;
-    char *bundle; /* absolute */
-    char *root;   /* temporary; holds the new bundle */
-    char *fresh;  /* the new bundle */
+    char *bundle;           /* absolute */
+    struct scratch scratch; /* holds the new bundle */
+    char *fresh;            /* the new bundle */
     struct run_input input;
 };
 
@@ -69,9 +70,7 @@ static void repeat_done(struct repeat *repeat)
     cli_args_free(repeat->args);
     run_file_done(&repeat->file);
     free(repeat->words);
-    if (repeat->root)
-        (void)dir_remove_all(repeat->root, NULL);
-    free(repeat->root);
+    scratch_remove(&repeat->scratch);
     free(repeat->fresh);
     free(repeat->bundle);
 }
@@ -141,8 +140,8 @@ static int prepare(const struct cli_args *args, const char *bundle, struct repea
     } else if (keep) {
         repeat->fresh = keep[0] == '/' ? mem_dup(keep) : mem_format("%s/%s", here, keep);
     } else {
-        r = dir_make_temp("vitro-replay", &repeat->root, err);
-        repeat->fresh = r < 0 ? NULL : mem_format("%s/bundle", repeat->root);
+        r = scratch_make(NULL, "replay", &repeat->scratch, err);
+        repeat->fresh = r < 0 ? NULL : mem_format("%s/bundle", repeat->scratch.path);
     }
     if (r == 0)
         r = go_there(args, repeat->file.directory, err);

@@ -4,6 +4,7 @@
 #include "cli/noise_cli.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/scratch.h"
 #include "base/text.h"
 #include "tape/fidelity.h"
 #include <errno.h>
@@ -193,10 +194,10 @@ static int verify(const struct cli_args *args)
     CLEANUP(noise_free) struct noise *noise = noise_new();
     if (box_cli_read(args, &box, &err) < 0 || noise_cli_read(args, noise, &err) < 0)
         return cli_usage(&command_verify, "%s", err.text);
-    CLEANUP(mem_free) char *root = NULL;
-    if (dir_make_temp("vitro-verify", &root, &err) < 0)
+    struct scratch scratch = {0};
+    if (scratch_make(NULL, "verify", &scratch, &err) < 0)
         return cli_fail(EXIT_TROUBLE, &err);
-    int code = verify_in(args, &box, noise, (unsigned)runs, root);
-    (void)dir_remove_all(root, NULL);
+    int code = verify_in(args, &box, noise, (unsigned)runs, scratch.path);
+    scratch_remove(&scratch);
     return code;
 }

@@ -2,6 +2,7 @@
 /* One fixture, from its box to its result. */
 #pragma once
 #include "base/arena.h"
+#include "base/scratch.h"
 #include "box/box_options.h"
 #include "conform/conform.h"
 #include "host/harness.h"
@@ -14,7 +15,7 @@ struct conform_run {
     struct box_findings findings;
     struct arena arena;     /* of what the box's options point at */
     struct harness harness; /* of the sidecar; path is NULL without one */
-    char *scratch;          /* owned; a directory of this run */
+    struct scratch scratch; /* a directory of this run */
     char *bundle, *report;  /* owned; in it */
     char *report_dir;       /* owned */
     int stdio[3];           /* owned memory files; -1: none */

@@ -181,12 +181,12 @@ static int read_harness(struct conform_run *run)
 
 static int make_scratch(struct conform_run *run, struct err *err)
 {
-    int r = dir_make_temp("vitro-conform", &run->scratch, err);
+    int r = scratch_make(NULL, "conform", &run->scratch, err);
 
     if (r < 0)
         return r;
-    run->bundle = mem_format("%s/bundle", run->scratch);
-    run->report_dir = mem_format("%s/calls", run->scratch);
+    run->bundle = mem_format("%s/bundle", run->scratch.path);
+    run->report_dir = mem_format("%s/calls", run->scratch.path);
     run->report = mem_format("%s/report", run->report_dir);
     return dir_make_all(run->report_dir, err);
 }
@@ -292,9 +292,7 @@ void conform_run_done(struct conform_run *run)
         box_kill(&run->child);
         (void)box_wait(&run->child, &run->findings, NULL);
     }
-    if (run->scratch)
-        (void)dir_remove_all(run->scratch, NULL);
-    free(run->scratch);
+    scratch_remove(&run->scratch);
     free(run->bundle);
     free(run->report);
     free(run->report_dir);

@@ -51,8 +51,11 @@ static int stage(const struct proc_asked_for *asked, struct proc_plan *plan, con
         return 0;
     }
     plan->is_staging = true;
-    if (!target)
-        return dir_make_temp("vitro-record", &plan->record, err);
+    if (!target) {
+        int r = scratch_make(NULL, "record", &plan->scratch, err);
+        plan->record = r < 0 ? NULL : mem_format("%s/bundle", plan->scratch.path);
+        return r;
+    }
     plan->target = mem_dup(target);
     plan->record = mem_format("%s.%ld.new", target, (long)getpid());
     return dir_remove_all(plan->record, err);
@@ -188,6 +191,7 @@ void proc_plan_done(struct proc_plan *plan)
 {
     if (plan->is_staging && plan->record)
         (void)dir_remove_all(plan->record, NULL);
+    scratch_remove(&plan->scratch);
     free(plan->record);
     free(plan->target);
     free(plan->list);

@@ -6,6 +6,7 @@
  * takes its place at the end. */
 #pragma once
 #include "base/err.h"
+#include "base/scratch.h"
 #include "proc/proc_options.h"
 
 struct proc_asked_for { /* as of `vitro run`; all may be NULL */
@@ -16,12 +17,13 @@ struct proc_asked_for { /* as of `vitro run`; all may be NULL */
     bool record_in_ci;
 };
 
-struct proc_plan {   /* all owned */
-    char *record;    /* the bundle that the box writes; NULL: none */
-    bool is_staging; /* which is not there to stay */
-    char *target;    /* whose place it takes at the end, or what is made of it; NULL: nothing */
-    char *list;      /* also a plain JSON list */
-    bool to_tape;    /* the target is a tape of recordings, not a bundle */
+struct proc_plan {          /* all owned */
+    char *record;           /* the bundle that the box writes; NULL: none */
+    bool is_staging;        /* which is not there to stay */
+    struct scratch scratch; /* where it is, if it takes no place */
+    char *target; /* whose place it takes at the end, or what is made of it; NULL: nothing */
+    char *list;   /* also a plain JSON list */
+    bool to_tape; /* the target is a tape of recordings, not a bundle */
 };
 
 /* Completes the options, which hold what else was asked. -EINVAL with words for the person at the

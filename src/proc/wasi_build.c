@@ -4,6 +4,7 @@
 #include "proc/wasi_glue.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/scratch.h"
 #include "base/text.h"
 #include "base/tool.h"
 #include <dirent.h>
@@ -202,14 +203,13 @@ static int make(const struct wasi_build *build, const char *module_path, struct 
     CLEANUP(mem_free) char *program = mem_format("%s/%s", build->cache, ret_key->text);
     if (file_exists(program))
         return 0;
-    CLEANUP(mem_free) char *work = NULL;
-    r = dir_make_temp("vitro-wasi", &work, err);
-    if (r < 0)
+    struct scratch scratch = {0};
+    if ((r = scratch_make(NULL, "wasi", &scratch, err)) < 0)
         return r;
     CLEANUP(mem_free) char *absolute = realpath(module_path, NULL);
-    r = compile(build, work, absolute ? absolute : module_path, err);
+    r = compile(build, scratch.path, absolute ? absolute : module_path, err);
     if (r == 0) { /* copied and renamed: half a program is never found under its name */
-        CLEANUP(mem_free) char *made = mem_format("%s/program", work);
+        CLEANUP(mem_free) char *made = mem_format("%s/program", scratch.path);
         CLEANUP(buf_done) struct buf bytes = {0};
         r = file_read(made, SIZE_MAX / 2, &bytes, err);
         CLEANUP(mem_free) char *half = mem_format("%s.%d", program, (int)getpid());
@@ -219,7 +219,7 @@ static int make(const struct wasi_build *build, const char *module_path, struct 
         if (r == 0 && (chmod(half, 0755) < 0 || rename(half, program) < 0))
             r = err_set(err, -errno, "keep '%s': %m", program);
     }
-    (void)dir_remove_all(work, NULL);
+    scratch_remove(&scratch);
     return r;
 }
 

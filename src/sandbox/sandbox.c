@@ -4,23 +4,14 @@
 #include "sandbox/shim.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/scratch.h"
 #include "base/text.h"
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-char *sandbox_default_base(void)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    return mem_format("%s/vitro-%u", tmp && *tmp == '/' ? tmp : "/tmp", (unsigned)geteuid());
-}
 
 void sandbox_name_of(const char *text, char ret[static 48])
 {
@@ -40,30 +31,6 @@ void sandbox_name_of(const char *text, char ret[static 48])
     ret[n + 8] = 0;
 }
 
-/* A lock that was unlinked by the one who had it before is none: look again. */
-int sandbox_lock(const char *path, bool wait, int *ret_fd, struct err *err)
-{
-    for (;;) {
-        CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        struct stat held, named;
-
-        if (fd < 0)
-            return err_set(err, -errno, "open lock '%s': %m", path);
-        int r;
-        do
-            r = flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB));
-        while (r < 0 && errno == EINTR);
-        if (r < 0 && errno == EWOULDBLOCK)
-            return 1;
-        if (r < 0 || fstat(fd, &held) < 0)
-            return err_set(err, -errno, "lock '%s': %m", path);
-        if (stat(path, &named) == 0 && named.st_ino == held.st_ino && named.st_dev == held.st_dev) {
-            *ret_fd = take_fd(&fd);
-            return 0;
-        }
-    }
-}
-
 int sandbox_reap(const char *root, bool children, struct err *err)
 {
     CLEANUP(mem_free) char *socket = mem_format("%s/tmux.sock", root);
@@ -74,37 +41,20 @@ int sandbox_reap(const char *root, bool children, struct err *err)
     return dir_remove_all(root, err);
 }
 
+static int reap_left(const char *root, struct err *err)
+{
+    return sandbox_reap(root, false, err);
+}
+
 int sandbox_sweep(const char *base, bool dry_run, struct buf *ret, struct err *err)
 {
-    CLEANUP(mem_free) char *known = base ? mem_dup(base) : sandbox_default_base();
-    int count = 0, r = 0;
-    struct dirent *entry;
-    DIR *dir = opendir(known);
+    CLEANUP(mem_free) char *known = base ? mem_dup(base) : scratch_base();
+    CLEANUP(scratch_release) int held = -1;
 
-    if (!dir)
-        return errno == ENOENT ? 0 : err_set(err, -errno, "read '%s': %m", known);
-    while (r >= 0 && (entry = readdir(dir))) {
-        if (!text_ends(entry->d_name, ".lock"))
-            continue;
-        CLEANUP(mem_free) char *lock = mem_format("%s/%s", known, entry->d_name);
-        CLEANUP(mem_free) char *root = mem_dupn(lock, strlen(lock) - 5);
-        CLEANUP(fd_close) int fd = -1;
-        struct stat st;
-
-        r = sandbox_lock(lock, false, &fd, err);
-        if (r != 0 || lstat(root, &st) < 0) {
-            if (r == 0)
-                (void)unlink(lock); /* of a sandbox that closed halfway */
-            continue;
-        }
-        count++;
-        if (ret)
-            buf_addf(ret, "%s\n", root);
-        if (!dry_run && (r = sandbox_reap(root, false, err)) == 0)
-            (void)unlink(lock);
-    }
-    (void)closedir(dir);
-    return r < 0 ? r : count;
+    if (!file_exists(known))
+        return 0;
+    int r = scratch_hold(known, &held, err);
+    return r < 0 ? r : scratch_sweep(known, false, dry_run ? NULL : reap_left, ret, err);
 }
 
 static int make_directories(struct sandbox *sandbox, struct err *err)
@@ -137,7 +87,7 @@ static int take_name(struct sandbox *sandbox, const char *wanted, struct err *er
         CLEANUP(mem_free) char *name =
             try == 1 ? mem_dup(wanted) : mem_format("%s-%u", wanted, try);
         CLEANUP(mem_free) char *lock = mem_format("%s/%s.lock", sandbox->base, name);
-        int r = sandbox_lock(lock, false, &sandbox->lock_fd, err);
+        int r = scratch_lock(lock, false, &sandbox->lock_fd, err);
 
         if (r < 0)
             return r;
@@ -163,11 +113,13 @@ static int fill(struct sandbox *sandbox, const struct sandbox_options *options, 
 
     if (!*name || strchr(name, '/') || *name == '.')
         return err_set(err, -EINVAL, "'%s' is not a plain file name", name);
-    CLEANUP(mem_free) char *base = options->base ? mem_dup(options->base) : sandbox_default_base();
-    int r = sandbox_guard_base(base, err);
+    CLEANUP(mem_free) char *base = options->base ? mem_dup(options->base) : scratch_base();
+    CLEANUP(scratch_release) int held = -1;
+    int r = scratch_hold(base, &held, err);
     if (r < 0)
         return r;
     sandbox->base = mem_dup(realpath(base, resolved) ? resolved : base);
+    (void)scratch_sweep(sandbox->base, false, reap_left, NULL, NULL); /* others may be stubborn */
     if ((r = take_name(sandbox, name, err)) < 0)
         return r;
     sandbox->home = mem_format("%s/home", sandbox->root);

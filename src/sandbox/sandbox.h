@@ -13,8 +13,9 @@
  *
  * NAME is what the caller asked for, so the same test has the same paths in every run; if another
  * living owner has it, NAME-2 and so on. Whoever opens a sandbox first clears away those whose
- * owner died: the lock is free then, whatever killed it. Processes are found by the variable
- * VITRO_SANDBOX=ROOT in their environment and by their socket, held by pidfd, never by name.
+ * owner died: the lock is free then, whatever killed it (base/scratch.h). Processes are found by
+ * the variable VITRO_SANDBOX=ROOT in their environment and by their socket, held by pidfd, never by
+ * name.
  *
  * Guards: nothing outside of the root is written or removed; a root that is, holds or lies in the
  * person's real HOME is refused; tmux is only ever asked with our own socket. */
@@ -97,6 +98,5 @@ int sandbox_build_once(const struct sandbox_build *build, bool *ret_ran, struct 
 /* Clears away sandboxes below `base` (NULL: the default) whose owners are gone. With `dry_run`
  * only tells. Returns how many; one line each in `ret`, which may be NULL. */
 int sandbox_sweep(const char *base, bool dry_run, struct buf *ret, struct err *err);
-char *sandbox_default_base(void); /* returns owned */
 /* A file name for a test of any name: letters, digits, dashes, and a hash that keeps it unique. */
 void sandbox_name_of(const char *text, char ret[static 48]);

@@ -5,6 +5,7 @@
 #include "sandbox/sandbox_internal.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/scratch.h"
 #include "base/tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -32,19 +33,32 @@ static int build(const struct sandbox_build *build, struct err *err)
                    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), shown);
 }
 
+/* The base may be taken away by the last one that used it, before our lock stands in it. */
+static int open_guard(const char *base, const char *path, int *ret_fd, struct err *err)
+{
+    int r;
+
+    do {
+        CLEANUP(scratch_release) int held = -1;
+        if ((r = scratch_hold(base, &held, err)) < 0)
+            return r;
+        held = scratch_release(held); /* a build may take long */
+        r = scratch_lock(path, true, ret_fd, err);
+    } while (r == -ENOENT);
+    return r;
+}
+
 int sandbox_build_once(const struct sandbox_build *asked, bool *ret_ran, struct err *err)
 {
-    CLEANUP(mem_free) char *base = asked->base ? mem_dup(asked->base) : sandbox_default_base();
+    CLEANUP(mem_free) char *base = asked->base ? mem_dup(asked->base) : scratch_base();
     CLEANUP(buf_done) struct buf left = {0};
     CLEANUP(fd_close) int fd = -1;
     struct hash hash = hash_of(asked->key, strlen(asked->key));
     struct hash_text name = hash_to_text(&hash);
 
-    int r = sandbox_guard_base(base, err);
-    if (r < 0)
-        return r;
     CLEANUP(mem_free) char *path = mem_format("%s/build-%.16s", base, name.text);
-    if ((r = sandbox_lock(path, true, &fd, err)) < 0)
+    int r = open_guard(base, path, &fd, err);
+    if (r < 0)
         return r;
     const char *stamp = asked->stamp ? asked->stamp : "";
     *ret_ran = false;

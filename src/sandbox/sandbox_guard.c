@@ -45,21 +45,6 @@ int sandbox_guard_root(const char *root, struct err *err)
     return r < 0 || !person ? r : guard_home(root, person->pw_dir, err);
 }
 
-int sandbox_guard_base(const char *base, struct err *err)
-{
-    struct stat st;
-
-    if (mkdir(base, 0700) < 0 && errno != EEXIST)
-        return err_set(err, -errno, "make '%s' for sandboxes: %m", base);
-    if (lstat(base, &st) < 0)
-        return err_set(err, -errno, "look at '%s': %m", base);
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022)) {
-        err_set(err, -EPERM, "'%s' is not a directory that only you can write to", base);
-        return err_hint(err, "remove it, or set TMPDIR");
-    }
-    return 0;
-}
-
 static int open_beneath(int root, const char *path)
 {
     return fd_open_in(root, path, O_PATH, RESOLVE_BENEATH);

@@ -9,10 +9,8 @@
 void sandbox_env_init(struct sandbox *sandbox, const char *term);
 void sandbox_env_done(struct sandbox *sandbox);
 
-/* -EPERM if `root` is, holds, or lies below the real home, other than in a temporary directory. */
+/* -EPERM if `root` is or holds the real home. */
 int sandbox_guard_root(const char *root, struct err *err);
-/* A directory of ours alone: made, or there with the right owner and mode, and no symlink. */
-int sandbox_guard_base(const char *base, struct err *err);
 
 /* Processes whose environment holds VITRO_SANDBOX=root, and with `children` those of the caller.
  * Each is held by a pidfd, so it cannot become another one. */
@@ -32,6 +30,3 @@ bool sandbox_kill_all(const char *root, bool children);
 bool sandbox_kill_server(const char *socket);
 /* Ends everything below a root whose owner is gone and removes it. */
 int sandbox_reap(const char *root, bool children, struct err *err);
-
-/* Opens and locks `path`. 1 when somebody else has it. */
-int sandbox_lock(const char *path, bool wait, int *ret_fd, struct err *err);

@@ -2,6 +2,7 @@
 /* png: pictures in pixels. They need fonts, which are the machine's: rsvg-convert draws the SVG. */
 #include "term/term_internal.h"
 #include "base/fd.h"
+#include "base/scratch.h"
 #include "base/tool.h"
 #include <errno.h>
 #include <string.h>
@@ -29,13 +30,13 @@ static int draw(const char *directory, const void *svg, size_t length, struct bu
 
 int png_of_svg(const void *svg, size_t length, struct buf *ret, struct err *err)
 {
-    CLEANUP(mem_free) char *directory = NULL;
-    int r = dir_make_temp("vitro-png", &directory, err);
+    struct scratch scratch = {0};
+    int r = scratch_make(NULL, "png", &scratch, err);
 
     if (r < 0)
         return r;
-    r = draw(directory, svg, length, ret, err);
-    (void)dir_remove_all(directory, NULL);
+    r = draw(scratch.path, svg, length, ret, err);
+    scratch_remove(&scratch);
     return r;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
+#include "base/scratch.h"
 #include "base/trace.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 enum { TESTS_MAX = 512 };
 static struct CMUnitTest tests[TESTS_MAX];
 static size_t test_count;
-static char *directory;
+static struct scratch scratch;
 
 void check_register(const char *name, void (*function)(void **))
 {
@@ -64,7 +65,7 @@ const char *tmp_path(const char *name)
     static unsigned next;
     char *path = paths[next++ % 16];
 
-    (void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    (void)snprintf(path, sizeof paths[0], "%s/%s", scratch.path, name);
     return path;
 }
 
@@ -82,14 +83,14 @@ static int directory_make(void **state)
     struct err err;
 
     (void)state;
-    return dir_make_temp("vitro-test", &directory, &err);
+    return scratch_make(NULL, "test", &scratch, &err);
 }
 
 static int directory_remove(void **state)
 {
     (void)state;
-    int r = dir_remove_all(directory, NULL);
-    free(take_ptr(&directory));
+    int r = dir_remove_all(scratch.path, NULL);
+    scratch_remove(&scratch);
     return r;
 }
 
