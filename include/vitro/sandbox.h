@@ -13,9 +13,9 @@
  *     vitro_sandbox_close(s, &error);
  *
  * The environment is made from nothing: HOME and the XDG directories below it, PATH with the shims
- * first, TMPDIR, TERM, NO_COLOR; of the caller's only LANG, LC_ALL, SHELL, GOCACHE and GOMODCACHE.
- * A box that runs a program of the sandbox needs its root in `writable`; vitro_sandbox_box and
- * vitro_sandbox_spawn see to that.
+ * first, TMPDIR, TMUX_TMPDIR, TERM, NO_COLOR; of the caller's only LANG, LC_ALL, SHELL, GOCACHE and
+ * GOMODCACHE. A box that runs a program of the sandbox needs its root in `writable`;
+ * vitro_sandbox_box and vitro_sandbox_spawn see to that.
  *
  * Nothing outside of the root is ever written, removed or killed. What an owner that was killed
  * left behind is cleared away when the next sandbox, of any name, is opened: processes are known by

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 bool text_equal(const char *a, const char *b)
 {
@@ -170,6 +171,25 @@ bool text_to_u64(const char *text, uint64_t *ret)
             return false;
     }
     *ret = value;
+    return true;
+}
+
+bool text_to_size(const char *text, uint64_t *ret)
+{
+    static const char units[] = "kmgt";
+    char digits[16] = "";
+    size_t length = strspn(text, "0123456789");
+    const char *unit = text + length;
+    const char *found = *unit ? strchr(units, *unit | 0x20) : NULL;
+    uint64_t number;
+
+    if (!length || length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length);
+    if (!text_to_u64(digits, &number) || !number || number >= UINT64_C(1) << 40 ||
+        (*unit && (!found || (unit[1] && strcasecmp(unit + 1, "ib") != 0))))
+        return false;
+    *ret = number << (found ? 10 * (found - units + 1) : 0);
     return true;
 }
 

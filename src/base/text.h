@@ -24,3 +24,5 @@ void text_add_tail(struct buf *ret, const char *title, const struct buf *output)
 /* Appends one argument so that a POSIX shell reads it back as it is. */
 void text_add_quoted(struct buf *buf, const char *argument);
 bool text_to_u64(const char *text, uint64_t *ret); /* decimal, nothing before or behind */
+/* A number of bytes, at least 1: 4096, 512k, 64m, 2g, 2GiB. */
+bool text_to_size(const char *text, uint64_t *ret);

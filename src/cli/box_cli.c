@@ -70,20 +70,10 @@ static int read_allow(const struct cli_args *args, struct box_options *ret, stru
 
 static int read_size(const struct cli_args *args, const char *name, uint64_t *ret, struct err *err)
 {
-    static const char units[] = "kmgt";
     const char *text = cli_value(args, name);
 
-    if (!text)
+    if (!text || text_to_size(text, ret))
         return 0;
-    CLEANUP(mem_free) char *digits = mem_dupn(text, strspn(text, "0123456789"));
-    const char *unit = text + strlen(digits);
-    const char *found = *unit ? strchr(units, *unit | 0x20) : NULL;
-    int shift = *unit && found ? 10 * (int)(found - units + 1) : 0;
-    if (text_to_u64(digits, ret) && *ret && *ret < UINT64_C(1) << 40 &&
-        (!*unit || (found && !unit[1]))) {
-        *ret <<= shift;
-        return 0;
-    }
     err_set(err, -EINVAL, "--%s '%s' is not a size", name, text);
     return err_hint(err, "write a number of bytes, or 512k, 64m, 2g");
 }

@@ -380,6 +380,7 @@ static int test(const struct cli_args *args)
         .filter = cli_value(args, "filter"),
         .fail_fast = cli_flag(args, "fail-fast"),
         .no_sabotage = cli_flag(args, "no-sabotage"),
+        .only_list = cli_flag(args, "list") || cli_flag(args, "fmt"),
         .update = cli_flag(args, "update"),
         .today_ns = wall_now_ns(),
         .stamp = stamp,

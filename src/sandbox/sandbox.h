@@ -66,8 +66,8 @@ DEFINE_CLEANUP(struct sandbox *, sandbox_free)
 void sandbox_leaks_done(struct sandbox_leaks *leaks);
 
 /* The environment of programs: HOME, XDG_*, PATH (shims first), TERM, NO_COLOR, TMPDIR,
- * VITRO_SANDBOX; of the caller's only LANG, LC_ALL, SHELL, GOCACHE, GOMODCACHE and what is added
- * here. Setting replaces; a NULL value removes. */
+ * TMUX_TMPDIR, VITRO_SANDBOX; of the caller's only LANG, LC_ALL, SHELL, GOCACHE, GOMODCACHE and
+ * what is added here. Setting replaces; a NULL value removes. */
 int sandbox_env_set(struct sandbox *sandbox, const char *name, const char *value, struct err *err);
 const char *sandbox_env_get(const struct sandbox *sandbox, const char *name); /* or NULL */
 

@@ -58,6 +58,7 @@ void sandbox_env_init(struct sandbox *sandbox, const char *term)
     put(sandbox, "TERM", term ? term : "dumb");
     if (!term || strcmp(term, "dumb") == 0)
         put(sandbox, "NO_COLOR", "1");
+    put(sandbox, "TMUX_TMPDIR", sandbox->tmp); /* the person's server is nobody's here */
     put(sandbox, "VITRO_SANDBOX", sandbox->root);
     for (size_t i = 0; i < ARRAY_LENGTH(passed_on); i++)
         if (getenv(passed_on[i]))

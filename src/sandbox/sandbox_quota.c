@@ -24,5 +24,5 @@ int sandbox_check_quota(const struct sandbox *sandbox, uint64_t *ret_bytes, stru
         return 0;
     err_set(err, -EDQUOT, "the sandbox holds %llu bytes, more than its quota of %llu",
             (unsigned long long)bytes, (unsigned long long)sandbox->quota_bytes);
-    return err_hint(err, "a larger quota can be asked for: quota BYTES");
+    return err_hint(err, "a larger quota can be asked for: quota 512m");
 }

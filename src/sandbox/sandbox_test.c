@@ -100,6 +100,17 @@ TEST(the_environment_is_made_from_nothing)
     CHECK_HAS(out.data, "TERM=dumb");
     CHECK_HAS(out.data, "NO_COLOR=1");
     CHECK_HAS(out.data, ".config");
+    for (size_t i = 0; i < 5; i++)
+        setenv((const char *const[]){"LANG", "LC_ALL", "SHELL", "GOCACHE", "GOMODCACHE"}[i], "C",
+               1);
+    CLEANUP(sandbox_free) struct sandbox *exact = open_named("exact");
+    CLEANUP(buf_done) struct buf names = {0};
+    for (size_t i = 0; exact->env[i]; i++)
+        buf_addf(&names, "%.*s ", (int)strcspn(exact->env[i], "="), exact->env[i]);
+    CHECK_TEXT(buf_text(&names),
+               "HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR "
+               "PATH TMPDIR TERM NO_COLOR TMUX_TMPDIR VITRO_SANDBOX LANG LC_ALL SHELL GOCACHE "
+               "GOMODCACHE ");
 }
 
 TEST(the_same_name_gives_the_same_paths_and_a_living_one_is_left_alone)

@@ -47,6 +47,8 @@ size_t shim_call_count(const struct shim_log *log, const char *name);
  * Without parts: the first call. */
 const json_t *shim_call_with(const struct shim_log *log, const char *name,
                              const char *const *parts);
+/* Whether one does; 1, or 0 with what does not fit in `why`. */
+int shim_call_fits(const json_t *call, const json_t *pattern, struct buf *why, struct err *err);
 /* The first one that fits a pattern as of call_rule_from_json; -EINVAL for one that is none. */
 int shim_call_like(const struct shim_log *log, const char *name, const json_t *pattern,
                    const json_t **ret, struct err *err);

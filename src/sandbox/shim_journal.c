@@ -117,7 +117,7 @@ const json_t *shim_call_with(const struct shim_log *log, const char *name, const
 }
 
 /* The entry as a call, for the matcher. */
-static bool entry_fits(const struct call_rule *rule, const json_t *entry)
+static bool entry_fits(const struct call_rule *rule, const json_t *entry, struct buf *why)
 {
     const json_t *argv = json_object_get(entry, "argv"), *env = json_object_get(entry, "env");
     size_t args = json_array_size(argv), at = 0;
@@ -148,7 +148,7 @@ static bool entry_fits(const struct call_rule *rule, const json_t *entry)
                                       .argv = texts,
                                       .cwd = buf_text(&cwd),
                                       .env = (const char *const *)vars},
-                       buf_text(&input), input.length, NULL);
+                       buf_text(&input), input.length, why);
     for (size_t i = 0; i < args; i++)
         free((void *)texts[i]);
     for (size_t i = 0; i < at; i++)
@@ -171,11 +171,23 @@ int shim_call_like(const struct shim_log *log, const char *name, const json_t *p
     *ret = NULL;
     json_array_foreach(log->calls, i, entry)
     {
-        if (!*ret && is_of(entry, name) && entry_fits(&rule, entry))
+        if (!*ret && is_of(entry, name) && entry_fits(&rule, entry, NULL))
             *ret = entry;
     }
     call_rule_done(&rule);
     return 0;
+}
+
+int shim_call_fits(const json_t *call, const json_t *pattern, struct buf *why, struct err *err)
+{
+    struct call_rule rule;
+    int r = call_rule_from_json(&rule, pattern, "match", err);
+
+    if (r < 0)
+        return r;
+    r = entry_fits(&rule, call, why);
+    call_rule_done(&rule);
+    return r;
 }
 
 static void add_call(struct buf *ret, const json_t *entry)

@@ -42,6 +42,7 @@ struct script_options {
     uint64_t seed;                /* of the boxes, where the scenario says none; 0: 1 */
     bool update;                  /* goldens are written */
     bool no_sabotage;
+    bool only_list; /* nothing will be played: variables may be missing */
     bool fail_fast;
     int64_t today_ns;   /* for quarantines; since 1970 */
     const char *stamp;  /* of this suite: builds once each */
@@ -102,6 +103,7 @@ typedef void script_report(void *context, const struct script_case *which,
 struct script_totals {
     size_t passed, failed, skipped, flaky;
     uint64_t seed; /* of the shuffle */
+    uint64_t virtual_ns;
 };
 typedef void script_progress(void *context, const struct script_case *which, size_t done,
                              size_t total);

@@ -244,6 +244,8 @@ static int load_file(struct loader *loader, const char *path, unsigned at_line)
         r = play_check(list.items, list.count, AT_TOP, loader->options, loader->err);
     if (r == 0)
         r = check_sabotages(loader, list.items, list.count);
+    if (r == 0 && !loader->options->only_list)
+        r = variables_check(list.items, list.count, loader->options->variables, loader->err);
     if (r == 0) { /* the arena keeps what the cases point at */
         struct vt_line *kept = arena_alloc(&text->arena, (list.count + 1) * sizeof *kept);
         if (list.count)

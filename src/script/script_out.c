@@ -126,14 +126,13 @@ static void add_junit(struct script_out *out, const struct script_case *which,
     add_xml(ret, which->path);
     buf_adds(ret, "\" name=\"");
     add_xml(ret, which->name);
-    buf_adds(ret, "\" file=\"");
-    add_xml(ret, which->path);
-    buf_addf(ret, "\" line=\"%u\" time=\"%.3f\">\n", which->line, (double)result->virtual_ns / 1e9);
+    buf_addf(ret, "\" time=\"%.3f\">\n", (double)result->virtual_ns / 1e9);
     if (result->status == SCRIPT_FAILED || result->flaky) {
         const char *element = result->flaky ? "flakyFailure" : "failure";
         CLEANUP(mem_free) char *first = mem_dupn(result->text ? result->text : "",
                                                  result->text ? strcspn(result->text, "\n") : 0);
-        buf_addf(ret, "      <%s message=\"", element);
+        buf_addf(ret, "      <%s type=\"%s\" message=\"", element,
+                 result->flaky ? "flaky" : "failure");
         add_xml(ret, first);
         buf_adds(ret, "\">");
         add_xml(ret, result->text);
@@ -211,9 +210,9 @@ void script_out_end(struct script_out *out, const struct script_totals *totals, 
         buf_adds(ret, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
         buf_addf(ret,
                  "  <testsuite name=\"vitro test\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
-                 "skipped=\"%zu\">\n",
-                 totals->passed + totals->failed + totals->skipped, totals->failed,
-                 totals->skipped);
+                 "skipped=\"%zu\" time=\"%.3f\">\n",
+                 totals->passed + totals->failed + totals->skipped, totals->failed, totals->skipped,
+                 (double)totals->virtual_ns / 1e9);
         buf_add(ret, buf_text(&out->held), out->held.length);
         buf_adds(ret, "  </testsuite>\n</testsuites>\n");
         break;

@@ -86,14 +86,20 @@ static char *masked(const struct sandbox *sandbox, const char *text)
         const char *path, *name;
     } places[] = {{sandbox->home, "~"}, {sandbox->work, "$WORK"}, {sandbox->root, "$SANDBOX"}};
     CLEANUP(buf_done) struct buf ret = {0};
+    size_t lost = 0; /* columns of this line: the frame of a screen stays where it is */
 
     while (*text) {
         size_t i = 0;
         while (i < ARRAY_LENGTH(places) && !text_starts(text, places[i].path))
             i++;
+        if (text_starts(text, "│\n"))
+            buf_addf(&ret, "%*s", (int)lost, "");
+        if (*text == '\n')
+            lost = 0;
         if (i < ARRAY_LENGTH(places)) {
             buf_adds(&ret, places[i].name);
             text += strlen(places[i].path);
+            lost += strlen(places[i].path) - strlen(places[i].name);
         } else {
             buf_addc(&ret, *text++);
         }

@@ -58,7 +58,7 @@ const struct play_word play_words[] = {
     {"press", AT_RUN, 0, verb_press, "press <KEY>...|KEYS", "keys, one after the other"},
     {"quarantine", AT_TOP, 0, NULL, "quarantine until DATE \"REASON\"",
      "a failure is a skip until that day"},
-    {"quota", AT_TOP, 0, verb_quota, "quota BYTES", "how much the sandbox may hold"},
+    {"quota", AT_TOP, 0, verb_quota, "quota SIZE", "how much the sandbox may hold"},
     {"record", AT_SHIM, 0, verb_record, "record FILE",
      "every call goes to the real command, and what it did is kept for 'replay'"},
     {"remove", AT_TOP | AT_SABOTAGE, 0, verb_remove, "remove PATH", "removes a file or a tree"},

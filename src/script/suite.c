@@ -212,6 +212,7 @@ static void tell(struct suite *suite)
         suite->totals->failed += result->status == SCRIPT_FAILED;
         suite->totals->skipped += result->status == SCRIPT_SKIPPED;
         suite->totals->flaky += result->flaky;
+        suite->totals->virtual_ns += result->virtual_ns;
         suite->report(suite->context, &suite->set->cases[index], result, suite->told);
         script_result_done(result);
     }

@@ -322,6 +322,10 @@ static int type_words(struct play *play, struct words *w, bool texts_are_keys)
     for (; (token = words_next(w)); w->at++) {
         struct err wrong = {0};
         size_t before = keys.length;
+        if (texts_are_keys && token->kind == VT_WORD && !token->quoted && token->source[0] != '$' &&
+            strlen(token->source) > 1)
+            return words_wrong(w, "expected a key, as <%s>; a text is typed with 'type'",
+                               token->source);
         int r = add_keys(w, token, texts_are_keys, &keys);
         if (r < 0)
             return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What is on the screen of a program in a terminal, or was, and what of it is kept. */
 #include "script/play.h"
+#include "term/term.h"
 #include "base/text.h"
 #include <errno.h>
 #include <stdio.h>
@@ -19,6 +20,18 @@ static int read_place(struct words *w, unsigned *row, unsigned *col)
         return 0;
     w->at--;
     return words_wrong(w, "expected a place, as 3,10 (row and column from 1), found %s", text);
+}
+
+static int read_style(struct words *w, const char **ret)
+{
+    const struct vt_token *token = words_next(w);
+    struct err wrong = {0};
+    int r = words_text(w, "a style, as \"bold fg=red\"", ret);
+
+    if (r < 0 || words_is_open(w, token) || term_check_style(*ret, &wrong) == 0)
+        return r;
+    w->at--;
+    return words_wrong(w, "%s", wrong.text);
 }
 
 /* TEXT [at ROW,COL] [in TOP,LEFT BOTTOM,RIGHT] [style "bold fg=red"] [within DURATION] */
@@ -41,7 +54,7 @@ static int read_look(struct words *w, struct vitro_term_look *look)
                 r = read_place(w, &look->bottom, &look->right);
             break;
         case 2:
-            r = words_text(w, "a style, as \"bold fg=red\"", &look->style);
+            r = read_style(w, &look->style);
             break;
         case 3:
             r = words_text(w, "a text", &look->after);

@@ -121,12 +121,20 @@ int verb_term(struct play *play, struct words *w)
 
 int verb_quota(struct play *play, struct words *w)
 {
-    uint64_t bytes;
-    int r = words_number(w, "bytes", UINT64_MAX, &bytes);
+    const struct vt_token *token = words_next(w);
+    const char *text;
+    uint64_t bytes = 0;
+    int r = words_text(w, "a size, as 64m", &text);
 
-    if (r == 0 && play)
+    if (r < 0 || words_is_open(w, token))
+        return r;
+    if (!text_to_size(text, &bytes)) {
+        w->at--;
+        return words_wrong(w, "expected a size, as 4096, 512k or 64m, found %s", text);
+    }
+    if (play)
         play->sandbox->quota_bytes = bytes;
-    return r;
+    return 0;
 }
 
 int verb_build(struct play *play, struct words *w)
@@ -155,8 +163,15 @@ int verb_build(struct play *play, struct words *w)
 int verb_repeat(struct play *play, struct words *w)
 {
     uint64_t count;
+    const struct vt_token *token = words_next(w);
     int r = words_number(w, "how often", 1000000, &count);
 
+    if (r == 0 && !words_is_open(w, token) && !count) {
+        w->at--;
+        return words_wrong(w, "nothing would be played 0 times");
+    }
+    if (r == 0 && !w->line->line_count)
+        return words_wrong(w, "expected lines below 'repeat', which are played");
     if (r < 0 || !play)
         return r;
     for (uint64_t i = 1; i <= count; i++) {

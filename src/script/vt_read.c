@@ -8,9 +8,10 @@
 /* -- NAME -- alone on a line; NULL: it is none. */
 static const char *embedded_name(struct vt_reader *r)
 {
-    size_t length = (size_t)(r->end - r->start);
+    const char *end = r->end > r->start && r->end[-1] == '\r' ? r->end - 1 : r->end;
+    size_t length = (size_t)(end - r->start);
 
-    if (length < 7 || memcmp(r->start, "-- ", 3) != 0 || memcmp(r->end - 3, " --", 3) != 0)
+    if (length < 7 || memcmp(r->start, "-- ", 3) != 0 || memcmp(end - 3, " --", 3) != 0)
         return NULL;
     return arena_dup(&r->text->arena, r->start + 3, length - 6);
 }
@@ -127,10 +128,15 @@ static int read_files(struct vt_reader *r, const char *bytes, const char *end)
         r->end = newline ? newline : end;
         const char *name = embedded_name(r);
         if (name) {
-            for (const char *c = r->start; c < r->end; c++)
+            for (const char *c = r->start + 3; c < r->start + 3 + strlen(name); c++)
                 if ((unsigned char)*c < 32)
                     return vt_wrong(r, c, "the byte \\x%02x in the name of a file",
                                     (unsigned char)*c);
+            for (size_t i = 0; i < r->text->file_count; i++)
+                if (strcmp(r->text->files[i].name, name) == 0)
+                    return vt_wrong(r, r->start + 3,
+                                    "the file '%s' comes a second time, after line %u", name,
+                                    r->text->files[i].line);
             if (file)
                 file->length = (size_t)(p - body);
             r->text->files = vt_grow(&r->text->arena, r->text->files, r->text->file_count,
@@ -197,6 +203,9 @@ int vt_read(const char *path, const char *bytes, size_t length, struct vt_text *
         e = err_set(err, -EINVAL, "%s: more than %d bytes", path, VT_BYTES_MAX);
     else if (!text_is_utf8(bytes, length))
         e = err_set(err, -EINVAL, "%s: not a text in UTF-8", path);
+    else if (length >= 3 &&
+             memcmp(bytes, "\xef\xbb\xbf", 3) == 0) /* a mark that some editors leave */
+        e = read_all(&r, bytes + 3, length - 3);
     else
         e = read_all(&r, bytes, length);
     if (e < 0) {

@@ -100,11 +100,16 @@ TEST(files_come_with_the_text)
     CHECK_TEXT(text->files[1].bytes, "");
     CHECK_TEXT(text->files[2].bytes, "no newline");
     CHECK_INT(text->files[2].line, 6);
+    CLEANUP(vt_free) struct vt_text *foreign = read_ok("\xef\xbb\xbfrun x\r\n-- a --\r\none\r\n");
+    CHECK_INT(foreign->line_count, 1);
+    CHECK_TEXT(foreign->files[0].name, "a");
 }
 
 TEST(what_is_wrong_has_line_and_column)
 {
     read_fails("ok\nsee \"abc\n", "a.vt:2:5: the text that begins here has no closing \"");
+    read_fails("ok\n-- a --\nx\n-- a --\n",
+               "a.vt:4:4: the file 'a' comes a second time, after line 2");
     read_fails("see 'abc\n", "a.vt:1:5: the text that begins here has no closing '");
     read_fails("reply [\"a\"\n", "a.vt:1:7: the list that begins here has no closing ]");
     read_fails("reply [,\n", "a.vt:1:8: a pattern is missing before this comma");
@@ -223,6 +228,12 @@ TEST(a_wrong_word_is_told_with_what_was_expected_and_the_closest)
     check_fails("clients deck\n", "expected sizes, as 80x24 120x40");
     check_fails("clients deck 80\n", "expected a size, as 80x24, found 80");
     check_fails("repeat x\n  exec true\n", "expected how often");
+    check_fails("repeat 0\n  exec true\n", "a.vt:1:8: nothing would be played");
+    check_fails("repeat 2\n", "expected lines below 'repeat'");
+    check_fails("quota lots\n", "expected a size, as 4096, 512k or 64m, found lots");
+    check_fails("run x\n  press Enter\n", "a.vt:2:9: expected a key, as <Enter>");
+    check_fails("run x\n  screen contains \"x\" style \"bolt\"\n",
+                "a.vt:2:29: 'bolt' is no style\nhint: did you mean 'bold'?");
     check_fails("exec true\n  capture x \"y\"\n", "expected an expression, as /id: (.*)/");
     check_fails("exec true\n  stdout is\n", "expected a text, found the end of the line");
     check_fails("tmux\n", "expected a command");

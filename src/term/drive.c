@@ -384,6 +384,17 @@ static int nothing_more(vitro_term *t, const struct term_wait *wait, const char 
                      t->flags & SETTLE_READING ? " for input" : "");
 }
 
+/* What is due next comes too late. */
+static int time_is_up(vitro_term *t, const struct term_wait *wait, const char *wanted)
+{
+    CLEANUP(buf_done) struct buf left = {0};
+
+    when_add_duration(&left, (uint64_t)t->due_ns - t->elapsed_ns);
+    return term_fail(t, VITRO_TERM_BUDGET, -ETIME, wait,
+                     "%s: virtual time is up, nothing happens for another %s", wanted,
+                     buf_text(&left));
+}
+
 int drive_until(vitro_term *t, const struct term_wait *wait, bool at_output, drive_check check,
                 void *arg, const char *wanted)
 {
@@ -413,7 +424,7 @@ int drive_until(vitro_term *t, const struct term_wait *wait, bool at_output, dri
         } else if (t->due_ns < 0 || t->flags & SETTLE_MANUAL) {
             return nothing_more(t, wait, wanted);
         } else if ((uint64_t)t->due_ns > wait->started_ns + wait->budget_ns) {
-            return term_fail(t, VITRO_TERM_BUDGET, -ETIME, wait, "%s: virtual time is up", wanted);
+            return time_is_up(t, wait, wanted);
         } else {
             r = drive_step(t, wait, (uint64_t)t->due_ns, at_output, &end);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* style: how cells look, in words. */
 #include "term/grid.h"
+#include "term/term.h"
 #include "base/text.h"
 #include <errno.h>
 #include <stdio.h>
@@ -107,6 +108,13 @@ int style_parse(const char *text, struct style *ret, struct err *err)
          word = strtok_r(NULL, " ,", &save))
         r = parse_word(word, ret, err);
     return r;
+}
+
+int term_check_style(const char *style, struct err *err)
+{
+    struct style unused;
+
+    return style_parse(style, &unused, err);
 }
 
 static bool same_colour(const struct vitro_term_colour *want, bool rgb,

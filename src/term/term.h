@@ -10,5 +10,7 @@ struct proc_options;
  * the options' cassette. Borrows `proc` while it starts. */
 vitro_term *term_open_with(const struct vitro_term_options *options,
                            const struct proc_options *proc, struct err *err);
+/* Whether a style is written as vitro_term_look takes it. */
+int term_check_style(const char *style, struct err *err);
 /* Whether keys are written as vitro_term_type takes them; places of the mouse are not looked at. */
 int term_check_keys(const char *keys, struct err *err);
