@@ -87,9 +87,12 @@ struct vitro_shim_rule { /* zero is the default of each */
      * "any:", else the text itself; "..." at the end stands for whatever follows. NULL: any call.
      */
     const char *const *args;
-    const char *input;  /* a pattern of standard input; NULL: any */
-    const char *output; /* what it prints */
-    const char *errors; /* on standard error */
+    int subset;             /* each pattern fits some argument, in any place */
+    const char *input;      /* a pattern of standard input; NULL: any */
+    const char *const *env; /* "NAME=PATTERN" each, "NAME" for one that is not set; NULL: any */
+    const char *cwd;        /* a pattern of the directory it is called in; NULL: any */
+    const char *output;     /* what it prints */
+    const char *errors;     /* on standard error */
     int exit_code;
     int signal;         /* instead of exit_code */
     uint64_t delay_ns;  /* before; virtual in a box */
@@ -97,8 +100,9 @@ struct vitro_shim_rule { /* zero is the default of each */
     int print_env;      /* print the environment */
     uint64_t linger_ns; /* leave a child behind that holds standard output */
     const char *run;    /* a shell command that gets arguments and input */
-    int planned;        /* it must be called, `times` (0: once), in the order of such rules */
-    unsigned times;     /* at most so often; 0: any number */
+    const char *write_path, *write; /* a file that it writes, and what */
+    int planned;    /* it must be called, `times` (0: once), in the order of such rules */
+    unsigned times; /* at most so often; 0: any number */
 };
 
 /* A rule more for this command, which is a shim from here on. The first that fits and is not used
@@ -112,12 +116,23 @@ VITRO_API int vitro_shim_success(vitro_sandbox *s, const char *command, const ch
 VITRO_API int vitro_shim_failure(vitro_sandbox *s, const char *command, const char *errors,
                                  struct vitro_box_error *error);
 
+/* Calls go to the real program. What it did is kept in a cassette (docs/formats/cassette.md), which
+ * vitro_sandbox_close writes if all holds. -EPERM where the variable CI is set. */
+VITRO_API int vitro_shim_record(vitro_sandbox *s, const char *command, const char *cassette,
+                                struct vitro_box_error *error);
+/* Calls get what the cassette has for them, each recording once, the same call in the recorded
+ * order; closing tells those that nobody asked for. -ENOENT when it has none of this command. */
+VITRO_API int vitro_shim_replay(vitro_sandbox *s, const char *command, const char *cassette,
+                                struct vitro_box_error *error);
+
 struct vitro_shim_call { /* the sandbox's, until the next question about calls */
     const char *const *argv;
     const char *input; /* NULL: standard input was a terminal or a device */
     const char *cwd;
-    int64_t time_ns; /* since 1970; virtual in a box */
-    unsigned number; /* from 1, over all commands */
+    const char *const *env; /* "NAME=VALUE" each */
+    int64_t time_ns;        /* since 1970; virtual in a box */
+    unsigned number;        /* from 1, over all commands */
+    int pid;                /* as the shim saw it */
 };
 /* Call `index` of this command, from 0. -ENOENT when there were fewer. */
 VITRO_API int vitro_shim_call(vitro_sandbox *s, const char *command, size_t index,

@@ -15,8 +15,10 @@ struct vitro_sandbox {
     struct sandbox *inner; /* owned */
     const char *writable[2];
     struct shim_log log; /* of the last question about calls */
-    const char **argv;   /* owned, of the call told last; texts are owned too */
+    char **argv, **env;  /* owned, of the call told last; texts are owned too */
     char *input, *cwd;   /* owned */
+    char **records;      /* owned; command and cassette, in turns, to be written at the end */
+    size_t record_count; /* of such pairs */
 };
 
 static struct err *as_err(struct vitro_box_error *error)
@@ -46,10 +48,27 @@ vitro_sandbox *vitro_sandbox_open(const struct vitro_sandbox_options *options,
 static void forget_call(vitro_sandbox *s)
 {
     for (size_t i = 0; s->argv && s->argv[i]; i++)
-        free((void *)s->argv[i]);
+        free(s->argv[i]);
+    for (size_t i = 0; s->env && s->env[i]; i++)
+        free(s->env[i]);
     free(take_ptr(&s->argv));
+    free(take_ptr(&s->env));
     free(take_ptr(&s->input));
     free(take_ptr(&s->cwd));
+}
+
+static int keep_records(vitro_sandbox *s, bool write, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < s->record_count; i++) {
+        if (write && r == 0)
+            r = shim_record(s->inner, s->records[2 * i], s->records[2 * i + 1], err);
+        free(s->records[2 * i]);
+        free(s->records[2 * i + 1]);
+    }
+    free(take_ptr(&s->records));
+    return r;
 }
 
 int vitro_sandbox_close(vitro_sandbox *s, struct vitro_box_error *error)
@@ -66,6 +85,8 @@ int vitro_sandbox_close(vitro_sandbox *s, struct vitro_box_error *error)
         r = err_set(as_err(error), -EPROTO, "%s", buf_text(&text));
     if (r == 0)
         r = sandbox_check_quota(s->inner, NULL, as_err(error));
+    int kept = keep_records(s, r == 0, as_err(error));
+    r = r == 0 ? kept : r;
     int closed = sandbox_close(s->inner, &leaks, &closing);
     if (r == 0 && closed < 0)
         r = err_set(as_err(error), closed, "%s", closing.text);
@@ -175,6 +196,25 @@ static int pattern_json(const char *spelled, json_t **ret, struct err *err)
     return *ret ? 0 : err_set(err, -EINVAL, "'%s' is no text in UTF-8", spelled);
 }
 
+static int match_env(const struct vitro_shim_rule *rule, json_t *match, struct err *err)
+{
+    json_t *env = json_object(), *pattern;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && rule->env && rule->env[i]; i++) {
+        const char *equals = strchr(rule->env[i], '=');
+        CLEANUP(mem_free) char *name = mem_dupn(rule->env[i], strcspn(rule->env[i], "="));
+        if (!equals)
+            json_object_set_new(env, name, json_null());
+        else if ((r = pattern_json(equals + 1, &pattern, err)) == 0)
+            json_object_set_new(env, name, pattern);
+    }
+    if (rule->env)
+        json_object_set(match, "env", env);
+    json_decref(env);
+    return r;
+}
+
 static int match_json(const struct vitro_shim_rule *rule, json_t *match, struct buf *label,
                       struct err *err)
 {
@@ -188,12 +228,16 @@ static int match_json(const struct vitro_shim_rule *rule, json_t *match, struct 
         else if ((r = pattern_json(rule->args[i], &pattern, err)) == 0)
             json_array_append_new(args, pattern);
     }
-    if (rule->args)
+    if (rule->args && rule->subset)
+        json_object_set_new(match, "args", json_pack("{s:O}", "subset", args));
+    else if (rule->args)
         json_object_set(match, "args", args);
     json_decref(args);
     if (r == 0 && rule->input && (r = pattern_json(rule->input, &pattern, err)) == 0)
         json_object_set_new(match, "stdin", pattern);
-    return r;
+    if (r == 0 && rule->cwd && (r = pattern_json(rule->cwd, &pattern, err)) == 0)
+        json_object_set_new(match, "cwd", pattern);
+    return r == 0 ? match_env(rule, match, err) : r;
 }
 
 static json_t *answer_json(const struct vitro_shim_rule *rule)
@@ -212,6 +256,11 @@ static json_t *answer_json(const struct vitro_shim_rule *rule)
         json_array_append_new(
             steps,
             json_pack("{s:o}", "stderr", shim_bytes_to_json(rule->errors, strlen(rule->errors))));
+    if (rule->write_path)
+        json_array_append_new(
+            steps, json_pack("{s:{s:s, s:o}}", "write", "path", rule->write_path, "bytes",
+                             shim_bytes_to_json(rule->write ? rule->write : "",
+                                                rule->write ? strlen(rule->write) : 0)));
     if (rule->linger_ns)
         json_array_append_new(steps, json_pack("{s:I}", "linger_ns", (json_int_t)rule->linger_ns));
     if (rule->run)
@@ -256,6 +305,30 @@ int vitro_shim_failure(vitro_sandbox *s, const char *command, const char *errors
                          as_err(error));
 }
 
+int vitro_shim_record(vitro_sandbox *s, const char *command, const char *cassette,
+                      struct vitro_box_error *error)
+{
+    const char *ci = getenv("CI");
+
+    if (ci && *ci)
+        return err_set(as_err(error), -EPERM, "recording is refused while CI is set");
+    int r = shim_set_else(s->inner, command, json_pack("{s:b, s:b}", "pass", 1, "record", 1),
+                          as_err(error));
+    if (r < 0)
+        return r;
+    s->records = mem_grow(s->records, 2 * (s->record_count + 1) * sizeof *s->records);
+    s->records[2 * s->record_count] = mem_dup(command);
+    s->records[2 * s->record_count + 1] = mem_dup(cassette);
+    s->record_count++;
+    return 0;
+}
+
+int vitro_shim_replay(vitro_sandbox *s, const char *command, const char *cassette,
+                      struct vitro_box_error *error)
+{
+    return shim_replay(s->inner, command, cassette, as_err(error));
+}
+
 static int read_log(vitro_sandbox *s, struct vitro_box_error *error)
 {
     forget_call(s);
@@ -271,6 +344,20 @@ static char *bytes_of(const json_t *value)
     return mem_dup(buf_text(&bytes));
 }
 
+static void tell_env(vitro_sandbox *s, json_t *env)
+{
+    size_t count = 0;
+    const char *name;
+    json_t *value;
+
+    s->env = mem_alloc((json_object_size(env) + 1) * sizeof *s->env);
+    json_object_foreach(env, name, value)
+    {
+        CLEANUP(mem_free) char *text = bytes_of(value);
+        s->env[count++] = mem_format("%s=%s", name, text);
+    }
+}
+
 static void tell_call(vitro_sandbox *s, const json_t *entry, struct vitro_shim_call *ret)
 {
     const json_t *argv = json_object_get(entry, "argv"), *input = json_object_get(entry, "stdin");
@@ -283,10 +370,13 @@ static void tell_call(vitro_sandbox *s, const json_t *entry, struct vitro_shim_c
         s->argv[i] = bytes_of(json_array_get(argv, i));
     s->input = input ? bytes_of(input) : NULL;
     s->cwd = bytes_of(json_object_get(entry, "cwd"));
+    tell_env(s, json_object_get(entry, "env"));
     *ret = (struct vitro_shim_call){
-        .argv = s->argv,
+        .argv = (const char *const *)s->argv,
         .input = s->input,
         .cwd = s->cwd,
+        .env = (const char *const *)s->env,
+        .pid = (int)json_integer_value(json_object_get(json_object_get(entry, "host"), "pid")),
         .time_ns = json_integer_value(json_object_get(entry, "time_ns")),
         .number = (unsigned)json_integer_value(json_object_get(entry, "call")),
     };

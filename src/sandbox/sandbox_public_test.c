@@ -2,6 +2,7 @@
 #include "vitro/sandbox.h"
 #include "lib/check.h"
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 static vitro_sandbox *open_here(const char *name)
@@ -133,6 +134,68 @@ TEST(rules_in_c_answer_as_they_say)
                          &(struct vitro_shim_rule){.args = (const char *const[]){"regex:(", NULL}},
                          &error),
         -EINVAL);
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+}
+
+static bool has_text(const char *const *list, const char *text)
+{
+    for (; *list; list++)
+        if (strcmp(*list, text) == 0)
+            return true;
+    return false;
+}
+
+TEST(rules_in_c_look_at_environment_directory_and_places_and_write_files)
+{
+    vitro_sandbox *s = open_here("more");
+    struct vitro_box_error error = {0};
+    struct vitro_shim_call call;
+    CLEANUP(buf_done) struct buf out = {0};
+    const struct vitro_shim_rule rules[] = {
+        {.env = (const char *const[]){"X=glob:o*", "Y", NULL}, .output = "env\n"},
+        {.cwd = "glob:*/deep", .output = "cwd\n"},
+        {.args = (const char *const[]){"--two", "glob:a*", NULL}, .subset = 1, .output = "set\n"},
+        {.args = (const char *const[]){"make", NULL}, .write_path = "made", .write = "by a shim"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(rules); i++)
+        CHECK_OK(vitro_shim_reply(s, "tool", &rules[i], &error), error);
+    CHECK_INT(run_boxed(s,
+                        "X=one tool; X=one Y=1 tool abc --two; mkdir deep; (cd deep; tool);"
+                        "tool make; cat made",
+                        &out),
+              0);
+    CHECK_TEXT(buf_text(&out), "env\nset\ncwd\nby a shim");
+    CHECK_OK(vitro_shim_call(s, "tool", 1, &call, &error), error);
+    CHECK_TRUE(has_text(call.env, "X=one") && has_text(call.env, "Y=1"));
+    CHECK_TRUE(call.pid > 0);
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+}
+
+TEST(a_command_is_recorded_and_replayed_from_c)
+{
+    struct vitro_box_error error = {0};
+    CLEANUP(buf_done) struct buf first = {0}, again = {0};
+
+    unsetenv("CI");
+    vitro_sandbox *s = open_here("record");
+    CHECK_OK(vitro_shim_record(s, "sort", tmp_path("sort.tape"), &error), error);
+    CHECK_INT(run_boxed(s, "printf 'b\\na\\n' | sort", &first), 0);
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+    CHECK_TEXT(buf_text(&first), "a\nb\n");
+    s = open_here("replay");
+    CHECK_OK(vitro_shim_replay(s, "sort", tmp_path("sort.tape"), &error), error);
+    CHECK_INT(vitro_shim_replay(s, "uniq", tmp_path("sort.tape"), &error), -ENOENT);
+    CHECK_INT(run_boxed(s, "printf 'b\\na\\n' | sort", &again), 0);
+    CHECK_TEXT(buf_text(&again), "a\nb\n");
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+    s = open_here("unused");
+    CHECK_OK(vitro_shim_replay(s, "sort", tmp_path("sort.tape"), &error), error);
+    CHECK_INT(vitro_sandbox_close(s, &error), -EPROTO);
+    s = open_here("ci");
+    setenv("CI", "1", 1);
+    CHECK_INT(vitro_shim_record(s, "sort", tmp_path("ci.tape"), &error), -EPERM);
+    unsetenv("CI");
     CHECK_OK(vitro_sandbox_close(s, &error), error);
 }
 
