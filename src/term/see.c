@@ -24,6 +24,56 @@ static int check(vitro_term *t, void *arg, bool settled)
     return 1;
 }
 
+static bool shows(vitro_term *t, const struct vitro_term_look *what, struct vitro_term_place *ret)
+{
+    struct look look = {0};
+    bool found = look_begin(&look, what, NULL) == 0 && look_finds(&look, term_screen(t), ret);
+
+    look_end(&look);
+    return found;
+}
+
+/* How the first cell of a text looks that does not look as it should. */
+static void add_other_style(vitro_term *t, const struct vitro_term_look *what,
+                            const struct vitro_term_place *place, struct buf *ret)
+{
+    struct style wanted = {0};
+    struct vitro_term_cell cell = {0};
+    unsigned col = place->col, last = place->row == place->end_row ? place->end_col : place->col;
+
+    (void)style_parse(what->style, &wanted, NULL);
+    while (screen_cell(term_screen(t), place->row, col, &cell) == 0 && style_fits(&wanted, &cell) &&
+           col < last)
+        col++;
+    buf_addf(ret, "the text is at row %u, column %u, and at column %u it is '", place->row,
+             place->col, col);
+    if (snapshot_is_plain(&cell))
+        buf_adds(ret, "plain");
+    else
+        snapshot_add_style(ret, &cell);
+    buf_addc(ret, '\'');
+}
+
+/* The text is there, but not as it was asked for: a person wants to know. */
+static void hint_at(vitro_term *t, const struct vitro_term_look *what)
+{
+    struct vitro_term_look less = *what;
+    struct vitro_term_place place;
+    CLEANUP(buf_done) struct buf hint = {0};
+
+    less.style = NULL;
+    if (what->style && shows(t, &less, &place)) {
+        add_other_style(t, what, &place, &hint);
+    } else {
+        less = (struct vitro_term_look){.text = what->text, .regex = what->regex};
+        if ((what->row || what->col || what->top || what->bottom || what->left || what->right) &&
+            shows(t, &less, &place))
+            buf_addf(&hint, "the text is at row %u, column %u", place.row, place.col);
+    }
+    if (hint.length)
+        term_fail_hint(t, buf_text(&hint));
+}
+
 static int ask(vitro_term *t, const struct vitro_term_look *what, bool wanted,
                struct vitro_term_place *ret)
 {
@@ -41,6 +91,8 @@ static int ask(vitro_term *t, const struct vitro_term_look *what, bool wanted,
     if (r >= 0 && ret)
         *ret = q.place;
     look_end(&q.look);
+    if (r < 0 && wanted && what->text)
+        hint_at(t, what);
     return r < 0 ? r : 0;
 }
 
