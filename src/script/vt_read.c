@@ -107,6 +107,8 @@ static int read_line(struct vt_reader *r, struct vt_line **ret)
         return 0;
     if (*r->at == '\t')
         return vt_wrong(r, r->at, "a tab in the indentation; write spaces");
+    if (r->end - r->at >= 3 && memcmp(r->at, "\xef\xbb\xbf", 3) == 0)
+        return vt_wrong(r, r->at, "a byte order mark, which stands at the beginning of a file");
     struct vt_line *line = arena_alloc(&r->text->arena, sizeof *line);
     line->path = r->text->path;
     line->line = r->line;

@@ -110,6 +110,7 @@ TEST(what_is_wrong_has_line_and_column)
     read_fails("ok\nsee \"abc\n", "a.vt:2:5: the text that begins here has no closing \"");
     read_fails("ok\n-- a --\nx\n-- a --\n",
                "a.vt:4:4: the file 'a' comes a second time, after line 2");
+    read_fails("ok\n\xef\xbb\xbfok\n", "a.vt:2:1: a byte order mark");
     read_fails("see 'abc\n", "a.vt:1:5: the text that begins here has no closing '");
     read_fails("reply [\"a\"\n", "a.vt:1:7: the list that begins here has no closing ]");
     read_fails("reply [,\n", "a.vt:1:8: a pattern is missing before this comma");

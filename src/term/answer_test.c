@@ -83,6 +83,23 @@ TEST(modes_hold_wherever_they_stand_in_a_list)
               "\033[?25;2$y");
 }
 
+/* libvterm would take what follows for a sequence of its own, unfiltered. */
+TEST(escapes_with_bytes_between_do_not_carry_others_past_the_filter)
+{
+    static const char *const texts[] = {"\033$[9999999b", "\033\n[9999999b", "\033 [9999999b",
+                                        "\033(\033[>q", "\033((([1b"};
+    CLEANUP(screen_free) struct screen *line = shown("\033(0lqk\033(B\033#8\033)0\016x\033%Gy");
+    struct vitro_term_cell cell;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
+        (void)screen_free(shown(texts[i]));
+    CHECK_INT(screen_cell(line, 2, 1, &cell), 0);
+    CHECK_TEXT(cell.text, "E");
+    answer_is("\033(\033[>q", "\033P>|vitro\033\\");
+    answer_is("\033\n[>q", "\033P>|vitro\033\\");
+    answer_is("\033\x18[>q\033\xc3\xa9[>q", "");
+}
+
 TEST(the_mouse_is_used_with_modifiers_and_between_other_keys)
 {
     keys_are("\033[?1000;1006h", "a<Click 1,2>b", "a\033[<0;2;1M\033[<0;2;1mb");

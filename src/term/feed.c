@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBERS_MAX = 16, DIGITS_MAX = 4, REPEATS_MAX = 1000 };
+enum { NUMBERS_MAX = 16, DIGITS_MAX = 4, REPEATS_MAX = 1000, BETWEEN_MAX = 2 };
 
 static void pass(struct feed *feed, const char *bytes, size_t length)
 {
@@ -194,6 +194,7 @@ static void take_control(struct feed *feed, char byte)
 
     if (c == 0x1b) {
         feed->state = FEED_ESCAPE;
+        feed->length = 0;
     } else if (c == 0x18 || c == 0x1a || c >= 0x7f) {
         feed->state = FEED_GROUND; /* cancelled, or no sequence */
     } else if (c >= 0x40) {
@@ -208,29 +209,51 @@ static void take_control(struct feed *feed, char byte)
     }
 }
 
+/* ESC with bytes between it and its end, as of a set of characters: ESC ( 0. To libvterm a bracket
+ * or the beginning of a string there is one, to nobody else. */
+static void pass_escape(struct feed *feed, char final)
+{
+    char whole[BETWEEN_MAX + 2] = "\033";
+
+    if (feed->length > BETWEEN_MAX || (feed->length && strchr("[]P_^X", final)))
+        return;
+    memcpy(whole + 1, feed->sequence, feed->length);
+    whole[1 + feed->length] = final;
+    if (!feed->length)
+        pen_escape(&feed->pen, final);
+    if (!feed->length && final == 'Z') /* the old way to ask what it is */
+        pass(feed, "\033[c", 3);
+    else
+        pass(feed, whole, feed->length + 2);
+}
+
+/* One byte behind ESC. */
 static void take_escaped(struct feed *feed, char byte)
 {
-    const char both[2] = {'\033', byte};
+    unsigned char c = (unsigned char)byte;
 
-    if (byte == '[') {
-        feed->state = FEED_CONTROL;
+    if (c == 0x1b) {
         feed->length = 0;
-        return;
-    }
-    if (byte == '\033')
-        return;
-    if (byte && strchr("]P_^X", byte)) {
+    } else if (c == 0x18 || c == 0x1a) {
+        feed->state = FEED_GROUND; /* cancelled */
+    } else if (c < 0x20) {
+        pass(feed, &byte, 1); /* done at once, in the middle of it */
+    } else if (c < 0x30) {
+        if (feed->length <= BETWEEN_MAX)
+            feed->sequence[feed->length++] = byte;
+    } else if (c >= 0x7f) {
+        feed->state = FEED_GROUND; /* no sequence */
+        pass_text(feed, &byte, 1, true);
+    } else if (byte == '[' && !feed->length) {
+        feed->state = FEED_CONTROL;
+    } else if (strchr("]P_^X", byte) && !feed->length) {
         feed->state = FEED_STRING;
         feed->kind = byte;
         feed->text_length = 0;
-        return;
+    } else {
+        feed->state = FEED_GROUND;
+        pass_escape(feed, byte);
     }
-    feed->state = FEED_GROUND;
-    pen_escape(&feed->pen, byte);
-    if (byte == 'Z') /* the old way to ask what it is */
-        pass(feed, "\033[c", 3);
-    else
-        pass(feed, both, 2);
 }
 
 static void end_string(struct feed *feed)
@@ -244,6 +267,7 @@ static void take_string(struct feed *feed, char byte)
 {
     if (feed->state == FEED_STRING_ESCAPE) {
         feed->state = FEED_ESCAPE;
+        feed->length = 0;
         if (byte == '\\')
             end_string(feed);
         else
@@ -283,6 +307,7 @@ void feed_bytes(struct feed *feed, const char *bytes, size_t length)
         at = stop;
         if (escape) {
             feed->state = FEED_ESCAPE;
+            feed->length = 0;
             at++;
         }
     }

@@ -23,7 +23,7 @@ struct feed {
     bool (*control)(void *user, const char *sequence, char final);
     void *user;
     enum { FEED_GROUND, FEED_ESCAPE, FEED_CONTROL, FEED_STRING, FEED_STRING_ESCAPE } state;
-    char sequence[FEED_SEQUENCE_MAX]; /* behind ESC [ */
+    char sequence[FEED_SEQUENCE_MAX]; /* behind ESC [, or between ESC and its end */
     size_t length;                    /* of it; FEED_SEQUENCE_MAX when it is too long to be one */
     char kind;                        /* of the string */
     char text[FEED_STRING_MAX + 1];   /* what is longer is cut */
