@@ -240,8 +240,8 @@ static const char *const send_examples[] = {
 const struct command command_term_send = {
     .name = "term send",
     .summary = "type into a session",
-    .operands = "NAME KEYS...",
-    .operands_min = 2,
+    .operands = "NAME [KEYS...]",
+    .operands_min = 1,
     .operands_max = -1,
     .options = send_options,
     .examples = send_examples,
@@ -255,6 +255,8 @@ static int term_send(const struct cli_args *args)
     CLEANUP(buf_done) struct buf keys = {0};
     bool text = cli_flag(args, "text");
 
+    if (count == 1 && !cli_flag(args, "line") && !cli_value(args, "mark"))
+        return cli_usage(&command_term_send, "what is to be typed?");
     for (size_t i = 1; i < count; i++)
         buf_adds(&keys, words[i]);
     if (cli_flag(args, "line"))

@@ -13,7 +13,6 @@ const char *about_verb(const struct vt_line *line); /* "" of a row */
 const char *about_word(const struct vt_line *line, size_t index);
 /* What a line says about the scenario; other lines say nothing. */
 int about_read(const struct vt_line *line, struct script_case *which, struct err *err);
-/* A variable that nothing in these lines makes is wrong; `given` are NAME=VALUE, NULL-ended. */
-int variables_check(const struct vt_line *lines, size_t count, const char *const *given,
-                    struct err *err);
+/* A variable that nothing in a scenario makes is wrong; `given` are NAME=VALUE, NULL-ended. */
+int variables_check(const struct script_case *which, const char *const *given, struct err *err);
 int about_check_examples(const struct vt_line *line, struct err *err);

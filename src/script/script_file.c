@@ -244,8 +244,6 @@ static int load_file(struct loader *loader, const char *path, unsigned at_line)
         r = play_check(list.items, list.count, AT_TOP, loader->options, loader->err);
     if (r == 0)
         r = check_sabotages(loader, list.items, list.count);
-    if (r == 0 && !loader->options->only_list)
-        r = variables_check(list.items, list.count, loader->options->variables, loader->err);
     if (r == 0) { /* the arena keeps what the cases point at */
         struct vt_line *kept = arena_alloc(&text->arena, (list.count + 1) * sizeof *kept);
         if (list.count)
@@ -349,7 +347,13 @@ int script_load(const char *const *paths, const struct script_options *options,
         else
             case_done(&ret->cases[i]);
     ret->case_count = kept;
-    return 0;
+    int r = 0;
+    for (size_t i = 0; r == 0 && !options->only_list && i < kept; i++)
+        if (!i || ret->cases[i].lines != ret->cases[i - 1].lines) /* once for all rows */
+            r = variables_check(&ret->cases[i], options->variables, err);
+    if (r < 0)
+        script_set_done(ret);
+    return r;
 }
 
 void script_set_done(struct script_set *set)

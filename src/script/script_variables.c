@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Variables that nothing makes: `set`, `capture`, a column of `examples`, --set, or the player. Who
- * makes one may stand anywhere in the file; whether it is there in time is seen when it plays. */
+ * makes one may stand anywhere in the scenario; whether it is there in time is seen when it plays.
+ */
 #include "script/script_about.h"
 #include "base/text.h"
 #include <errno.h>
@@ -59,7 +60,10 @@ static int check_token(const struct vt_line *line, const struct vt_token *token,
         err_set(err, -EINVAL, "there is no variable '%s'", part->text);
         (void)(closest
                    ? err_hint(err, "did you mean '$%s'?", closest)
-                   : err_hint(err, "write 'set %s VALUE' before, or \\$ for a dollar", part->text));
+                   : err_hint(
+                         err,
+                         "write 'set %s VALUE' before, give --set %s=VALUE, or \\$ for a dollar",
+                         part->text, part->text));
         r = err_wrap(err, "%s:%u:%u", line->path, token->line, token->column);
     }
     return r;
@@ -79,8 +83,7 @@ static int check_lines(const struct vt_line *lines, size_t count, const struct n
     return r;
 }
 
-int variables_check(const struct vt_line *lines, size_t count, const char *const *given,
-                    struct err *err)
+int variables_check(const struct script_case *which, const char *const *given, struct err *err)
 {
     static const char *const always[] = {"DIR",   "WORK",   "HOME",        "i",
                                          "SHIMS", "TMPDIR", "TMUX_SOCKET", NULL};
@@ -91,8 +94,11 @@ int variables_check(const struct vt_line *lines, size_t count, const char *const
         add_name(&names, always[i]);
     for (size_t i = 0; given && given[i]; i++)
         add_name(&names, arena_dup(&arena, given[i], strcspn(given[i], "=")));
-    collect(lines, count, &names);
-    int r = names.full ? 0 : check_lines(lines, count, &names, err);
+    collect(which->prelude, which->prelude_count, &names);
+    collect(which->lines, which->line_count, &names);
+    int r = names.full ? 0 : check_lines(which->prelude, which->prelude_count, &names, err);
+    if (r == 0 && !names.full)
+        r = check_lines(which->lines, which->line_count, &names, err);
     arena_done(&arena);
     return r;
 }

@@ -3,6 +3,7 @@
 #include "script/play.h"
 #include "term/term.h"
 #include "base/text.h"
+#include "match/match.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,12 +76,42 @@ static int read_look(struct words *w, struct vitro_term_look *look)
     return r;
 }
 
+/* An expression, whose matches become "[masked]"; a rule by its name, or as s/EXPRESSION/TEXT/. */
+static int read_mask(struct words *w, const char **ret)
+{
+    static const char marks[] = "/|,#!%:@;~";
+    const struct vt_token *token = words_next(w);
+    struct match_rules rules = {0};
+    struct words_pattern pattern;
+    struct err wrong = {0};
+    int r = words_pattern(w, "an expression, or a rule, as time", &pattern);
+
+    *ret = r < 0 ? "" : pattern.text;
+    if (r < 0 || words_is_open(w, token))
+        return r;
+    if (pattern.regex) {
+        size_t mark = 0;
+        while (marks[mark] && strchr(pattern.text, marks[mark]))
+            mark++;
+        if (!marks[mark])
+            return words_wrong(w, "an expression without one of %s is expected", marks);
+        CLEANUP(mem_free) char *rule =
+            mem_format("s%c%s%c[masked]%c", marks[mark], pattern.text, marks[mark], marks[mark]);
+        *ret = arena_dup(w->arena, rule, strlen(rule));
+    }
+    r = match_rules_add(&rules, *ret, &wrong);
+    match_rules_done(&rules);
+    if (r == 0)
+        return 0;
+    w->at--;
+    return words_wrong(w, "%s", wrong.text);
+}
+
 /* A golden beside the scenario. */
 static int screen_is(struct play *play, struct words *w)
 {
     const char *mask[17] = {0};
     size_t count = 0;
-    struct words_pattern pattern;
     enum vitro_term_format format = VITRO_TERM_TEXT;
     const char *name, *directory;
     int r = words_text(w, "a file", &name);
@@ -99,8 +130,8 @@ static int screen_is(struct play *play, struct words *w)
             format = VITRO_TERM_STYLED;
         else if (count == 16)
             return words_wrong(w, "more than 16 masks");
-        else if ((r = words_pattern(w, "an expression", &pattern)) == 0)
-            mask[count++] = words_as_regex(w, &pattern);
+        else
+            r = read_mask(w, &mask[count++]);
     }
     if (r < 0 || !play || (r = play_variable(play, "DIR", &directory, w->err)) < 0)
         return r;

@@ -203,6 +203,8 @@ TEST(a_wrong_word_is_told_with_what_was_expected_and_the_closest)
                 "a.vt:2:12: '<Entr>' is not a key\nhint: did you mean <Enter>?");
     check_fails("run x\n  press \"<Up\"\n", "a.vt:2:9: '<Up>' is not a key");
     check_fails("run x\n  press <Drag 1,1>\n", "needs two places");
+    check_fails("run x\n  screen is f mask tme\n",
+                "a.vt:2:20: 'tme' is no rule\nhint: did you mean 'time'?");
     check_fails("run [a]\n", "put quotes around it");
     check_fails("write \"a\\0b\" x\n", "cannot hold a NUL");
     check_fails("env x\n", "expected a value, found the end of the line");
