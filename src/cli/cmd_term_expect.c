@@ -22,6 +22,9 @@ static const struct cli_option expect_options[] = {
     {"from-start", NULL, "from the start of the stream, not from behind the last match", 0, false},
     {"row", "N", "it begins in this row of the screen", 0, false},
     {"col", "N", "it begins in this column", 0, false},
+    {"in", "REGION", "it is in this part of the screen: TOP,LEFT-BOTTOM,RIGHT", 0, false},
+    {"scrollback", NULL, "the lines above the screen count as well", 0, false},
+    {"alternate", NULL, "the alternate screen is shown", 0, false},
     {"style", "STYLE", "it looks like this: 'bold fg=red bg=#202020 no-underline'", 0, false},
     {"title", "TEXT", "the window has this title", 0, false},
     {"cursor", "ROW,COL", "the cursor is there", 0, false},
@@ -85,12 +88,31 @@ static void put_flag(const struct cli_args *args, const char *option, json_t *re
         (void)json_object_set_new(request, member, json_true());
 }
 
+static int put_region(const struct cli_args *args, json_t *request, struct err *err)
+{
+    static const char *const members[] = {"top", "left", "bottom", "right"};
+    const char *text = cli_value(args, "in");
+    int edges[4];
+    char more;
+
+    if (!text)
+        return 0;
+    if (sscanf(text, "%d,%d-%d,%d%c", &edges[0], &edges[1], &edges[2], &edges[3], &more) != 4 ||
+        edges[0] < 1 || edges[1] < 1 || edges[2] < edges[0] || edges[3] < edges[1])
+        return err_set(err, -EINVAL, "--in '%s' is not TOP,LEFT-BOTTOM,RIGHT, as 1,1-3,80", text);
+    for (size_t i = 0; i < ARRAY_LENGTH(members); i++)
+        (void)json_object_set_new(request, members[i], json_integer(edges[i]));
+    return 0;
+}
+
 static int put_place(const struct cli_args *args, json_t *request, struct err *err)
 {
     const char *cursor = cli_value(args, "cursor");
     int row, col;
 
     if (put_number(args, "row", request, err) < 0 || put_number(args, "col", request, err) < 0)
+        return -EINVAL;
+    if (put_region(args, request, err) < 0)
         return -EINVAL;
     if (!cursor)
         return 0;
@@ -111,7 +133,9 @@ static const char *operation_of(const struct cli_args *args)
         return "row_ends";
     return cli_flag(args, "screen") || cli_flag(args, "ever") || cli_flag(args, "never") ||
                    cli_value(args, "style") || cli_value(args, "title") ||
-                   cli_value(args, "cursor") || cli_value(args, "row") || cli_value(args, "col")
+                   cli_value(args, "cursor") || cli_value(args, "row") || cli_value(args, "col") ||
+                   cli_value(args, "in") || cli_flag(args, "scrollback") ||
+                   cli_flag(args, "alternate")
                ? "see"
                : "expect";
 }
@@ -156,6 +180,8 @@ static int term_expect(const struct cli_args *args)
     put_flag(args, "regex", request, "regex");
     put_flag(args, "before-read", request, "before_read");
     put_flag(args, "from-start", request, "from_start");
+    put_flag(args, "scrollback", request, "scrollback");
+    put_flag(args, "alternate", request, "alternate");
     put_text(args, "before", request, "before");
     put_text(args, "not-seen", request, "not_seen");
     put_text(args, "style", request, "style");
