@@ -188,6 +188,12 @@ struct timerfds {          /* those that are armed, sys_timerfd.c */
     size_t count, limit;
 };
 
+enum { PORT_FIRST = 35000, PORT_LAST = 60999 };
+struct ports {                                         /* sys_port.c */
+    unsigned given;                                    /* so many sockets have one */
+    uint64_t bound[(PORT_LAST - PORT_FIRST) / 64 + 1]; /* bits of those that guests chose */
+};
+
 struct box {
     const struct box_options *options;
     struct box_findings *findings;
@@ -224,6 +230,7 @@ struct box {
     uint64_t return_stub[6]; /* by argument index, offsets in our vDSO; 0 where there is none */
     struct box_tape *tape;
     struct timerfds timerfds;
+    struct ports ports;
     unsigned writes_noted; /* calls that write to files, since the clock moved */
     int64_t moved_real_ns; /* real time of that; what has a later stamp was written since */
     bool sets_new_times;   /* a guest gave a file a time that looks like one of a write in here */

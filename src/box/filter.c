@@ -174,6 +174,7 @@ static void rule_descriptor(struct program *p, enum policy_rule rule)
 static void emit_rule(struct program *p, enum policy_rule rule)
 {
     static const uint32_t prctls[] = {1, 25, 26}; /* PR_SET_PDEATHSIG, PR_GET_TSC, PR_SET_TSC */
+    static const uint32_t internet[] = {AF_INET, AF_INET6};
     static const uint32_t map_vdso[] = {0x2001, 0x2002, 0x2003};
 
     switch (rule) {
@@ -203,6 +204,10 @@ static void emit_rule(struct program *p, enum policy_rule rule)
         break;
     case RULE_SOCKET_TIMEOUT:
         rule_socket_timeout(p);
+        break;
+    case RULE_INTERNET:
+        rule_one_of(p, 0, ~0u, internet, ARRAY_LENGTH(internet));
+        emit_trace(p);
         break;
     case RULE_IPC_STAT_1:
         rule_ipc_stat(p, 1);

@@ -24,6 +24,7 @@ enum policy_rule { /* on the arguments; the call is allowed where the rule does 
                    RULE_POINTER_4,
                    RULE_FUTEX_TIMED,
                    RULE_SOCKET_TIMEOUT,
+                   RULE_INTERNET,
                    RULE_IPC_STAT_1,
                    RULE_IPC_STAT_2,
                    RULE_CLONE_UNTRACED,
