@@ -86,8 +86,12 @@ static void failure_to_outcome(int r, const struct err *err, struct box_findings
     (void)snprintf(findings->text, sizeof findings->text, "%s", err->text);
 }
 
+struct moment { /* the kernel's tick, and the moment itself */
+    int64_t coarse_ns, wall_ns;
+};
+
 static void supervise(const struct box_options *options, const sigset_t *mask,
-                      struct box_findings *findings)
+                      const struct moment *asked, struct box_findings *findings)
 {
     struct box box = {.options = options,
                       .findings = findings,
@@ -95,6 +99,8 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
                       .store_fd = -1,
                       .bare_fd = -1,
                       .cpu_lock = -1,
+                      .coarse_started_ns = asked->coarse_ns,
+                      .wall_started_ns = asked->wall_ns,
                       .caller_mask = *mask};
     struct err err = {0};
 
@@ -102,8 +108,6 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
     box.caller_fd = (int)syscall(SYS_pidfd_open, getppid(), 0);
     allow_many_fds();
     box.real_started_ns = wall_monotonic_ns();
-    box.coarse_started_ns = wall_coarse_ns();
-    box.wall_started_ns = wall_now_ns();
     box.real_deadline_ns = box.real_started_ns + options->timeout_ns;
     find_return_stubs(&box);
     fast_init();
@@ -142,11 +146,12 @@ static struct box_options resolve(const struct box_options *given)
     return options;
 }
 
-static void supervisor_main(const struct box_options *options, const sigset_t *mask, int report_fd)
+static void supervisor_main(const struct box_options *options, const sigset_t *mask,
+                            const struct moment *asked, int report_fd)
 {
     struct box_findings *findings = mem_alloc(sizeof *findings);
 
-    supervise(options, mask, findings);
+    supervise(options, mask, asked, findings);
     _exit(fd_write_full(report_fd, findings, sizeof *findings) < 0);
 }
 
@@ -234,6 +239,8 @@ static void close_marked_fds(const struct box_options *options, int kept_fd)
 static int start(const struct box_options *options, const sigset_t *mask, bool library,
                  struct box_child *ret, struct err *err)
 {
+    /* As early as can be: guests do not start before that clock has ticked. */
+    const struct moment asked = {wall_coarse_ns(), wall_now_ns()};
     int pipes[2];
 
     if (pipe2(pipes, O_CLOEXEC) < 0)
@@ -247,7 +254,7 @@ static int start(const struct box_options *options, const sigset_t *mask, bool l
             (void)sigprocmask(SIG_BLOCK, &set, NULL);
             close_marked_fds(options, write_fd);
         }
-        supervisor_main(options, mask, write_fd);
+        supervisor_main(options, mask, &asked, write_fd);
     }
     if (pid < 0)
         return err_set(err, -errno, "fork the supervisor: %m");
