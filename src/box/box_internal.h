@@ -147,6 +147,7 @@ struct process {
     uint64_t raw_reads;             /* clock reads by system call since the last other event */
     uint64_t counter_read;          /* the time stamp counter, as last read */
     unsigned waits_over_at_once;    /* the same of waits until a time that had come */
+    uint64_t reads_at_look;         /* clock reads that the page had counted */
     struct rng random;              /* the stream behind getrandom */
     uint64_t random_draws, random_bytes, random_opens;
     pid_t pid_inside;              /* in the box's pid namespace; 0 until asked for */
@@ -385,6 +386,7 @@ void clock_read_counted(struct box *box, struct task *task);
 uint64_t clock_counter(struct box *box, struct task *task); /* the time stamp counter */
 /* A wait was over at once; `only_looks`: of the kind that is also made to have a look. */
 void clock_wait_counted(struct box *box, struct task *task, bool only_looks);
+void clock_look(struct box *box, struct task *task);
 void clock_spin_over(struct process *process);
 
 /* control.c: the socket of a controller. */

@@ -89,6 +89,15 @@ static void rule_positive(struct program *p, unsigned index)
     emit_trace(p);
 }
 
+/* Trace also 0, which is how loops look that go on when a time is past. */
+static void rule_not_negative(struct program *p, unsigned index)
+{
+    emit_load_arg(p, index, false);
+    emit(p, BPF_JMP | BPF_JSET | BPF_K, 0x80000000u, 0, 1);
+    emit_allow(p);
+    emit_trace(p);
+}
+
 /* Trace if the argument, less `mask`, is one of the values. */
 static void rule_one_of(struct program *p, unsigned index, uint32_t mask, const uint32_t *values,
                         unsigned count)
@@ -181,8 +190,8 @@ static void emit_rule(struct program *p, enum policy_rule rule)
     case RULE_NONE:
         emit_trace(p);
         break;
-    case RULE_POSITIVE_INT_2:
-        rule_positive(p, 2);
+    case RULE_INT_2:
+        rule_not_negative(p, 2);
         break;
     case RULE_POSITIVE_INT_3:
         rule_positive(p, 3);

@@ -112,7 +112,7 @@ static const struct {
     enum policy_rule rule;
     uint64_t holds[6], not [6];
 } samples[] = {
-    {RULE_POSITIVE_INT_2, {0, 0, 1}, {1, 1, 0, 1, 1, 1}},
+    {RULE_INT_2, {0, 0, 0}, {1, 1, UINT32_MAX, 1, 1, 1}},
     {RULE_POSITIVE_INT_3, {0, 0, 0, 1}, {1, 1, 1, 0, 1, 1}},
     {RULE_POINTER_1, {0, 8}, {1, 0, 1, 1, 1, 1}},
     {RULE_POINTER_2, {0, 0, 8}, {1, 1, 0, 1, 1, 1}},
@@ -262,7 +262,7 @@ TEST(a_futex_is_traced_when_its_operation_waits_and_has_a_timeout)
     }
 }
 
-TEST(poll_and_epoll_are_traced_when_their_timeout_is_above_zero)
+TEST(poll_and_epoll_are_traced_when_their_timeout_is_above_zero_and_poll_when_it_is_zero)
 {
     static const struct {
         uint64_t timeout;
@@ -279,7 +279,7 @@ TEST(poll_and_epoll_are_traced_when_their_timeout_is_above_zero)
     for (size_t i = 0; i < ARRAY_LENGTH(timeouts); i++) {
         uint64_t t = timeouts[i].timeout;
         uint32_t wanted = timeouts[i].traced ? TRACED : ALLOWED;
-        CHECK_ANSWER(SYS_poll, ARGS(1, 1, t), wanted);
+        CHECK_ANSWER(SYS_poll, ARGS(1, 1, t), (uint32_t)t == 0 ? TRACED : wanted);
         CHECK_ANSWER(SYS_epoll_wait, ARGS(1, 1, 1, t), wanted);
         CHECK_ANSWER(SYS_epoll_pwait, ARGS(1, 1, 1, t, 1, 1), wanted);
     }

@@ -16,7 +16,7 @@ enum policy_axis {
 };
 enum policy_rule { /* on the arguments; the call is allowed where the rule does not hold */
                    RULE_NONE,
-                   RULE_POSITIVE_INT_2,
+                   RULE_INT_2,
                    RULE_POSITIVE_INT_3,
                    RULE_POINTER_1,
                    RULE_POINTER_2,

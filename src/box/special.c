@@ -229,6 +229,15 @@ static uint64_t room_for_path(struct task *task)
     return scratch ? scratch : (task_regs(task)->rsp - RED_ZONE_BYTES - SCRATCH_BYTES) & ~7ull;
 }
 
+/* A guest with another root directory, or other mounts, may not find it. */
+static bool is_in_reach(const struct task *task, const char *name)
+{
+    char path[OWN_PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/root%s", task->tid, name);
+    return access(path, F_OK) == 0;
+}
+
 /* Makes the call open `number` in the special directory instead; where that cannot be, the guest
  * sees the machine's own file, which is a leak of that name. */
 static enum verdict redirect(struct box *box, struct task *task, int path_argument, uint64_t number,
@@ -238,7 +247,11 @@ static enum verdict redirect(struct box *box, struct task *task, int path_argume
     uint64_t room = room_for_path(task);
 
     int length = snprintf(name, sizeof name, "%s/%llu", box->own_dir, (unsigned long long)number);
-    if (length >= SCRATCH_BYTES || guest_write(task, room, name, SCRATCH_BYTES) < 0) {
+    if (length >= SCRATCH_BYTES || !is_in_reach(task, name) ||
+        guest_write(task, room, name, SCRATCH_BYTES) < 0) {
+        char path[OWN_PATH_MAX];
+        own_path(box, number, path);
+        (void)unlink(path);
         leak_add(box, task->process, capability);
         return VERDICT_GO;
     }
@@ -362,6 +375,8 @@ static enum verdict serve_random(struct box *box, struct task *task, int path_ar
     enum verdict verdict = redirect(box, task, path_argument, number, "dev/urandom");
     if (task->on_exit == remove_exit)
         task->on_exit = random_exit;
+    else
+        drop(&box->random_pipes); /* the one that was just made */
     return verdict;
 }
 

@@ -106,6 +106,19 @@ void clock_wait_counted(struct box *box, struct task *task, bool only_looks)
     tick(box, task, between(1, (int64_t)process->spun_ns, WAIT_TICK_NS_MAX));
 }
 
+/* A look without waiting counts if the clock was read since the last one. */
+void clock_look(struct box *box, struct task *task)
+{
+    struct process *process = task->process;
+    uint64_t reads = process->reads_at_look + 1;
+
+    if (process->vdso_ready)
+        (void)guest_read(task, BOX_BASE, &reads, sizeof reads);
+    if (reads != process->reads_at_look)
+        clock_wait_counted(box, task, true);
+    process->reads_at_look = reads;
+}
+
 /* Time passed by other means: what was spun so far does not count for the next spin. */
 void clock_spin_over(struct process *process)
 {

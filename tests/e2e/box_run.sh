@@ -16,4 +16,18 @@ test_that "nothing is left when the caller is killed" '
     while [ -e "/proc/${supervisor% }" ] || [ -e "/proc/${init% }" ]; do
         n=$((n + 1)); [ $n -lt 200000 ] || fail "still there"
     done'
+
+test_that "a guest in another root directory sees the machine and not nothing, and that is said" '
+    need python3
+    run "$VITRO" run --allow leak -- unshare -r /usr/bin/python3 -c "
+import os
+proc, dev = os.open(\"/proc\", os.O_PATH), os.open(\"/dev\", os.O_PATH)
+os.mkdir(\"/tmp/empty\")
+os.chroot(\"/tmp/empty\")
+print(len(os.read(os.open(\"uptime\", os.O_RDONLY, dir_fd=proc), 99)) > 3)
+print(len(os.read(os.open(\"urandom\", os.O_RDONLY, dir_fd=dev), 9)))"
+    status_is 0
+    out_is "True
+9"
+    err_has "proc/special"; err_has "dev/urandom"'
 tap_done

@@ -5,6 +5,7 @@ cond 1.0
 nanosleep 2.0
 ppoll 3.0
 select 4.0
+poll 4.0
 */
 #include "guest.h"
 static int64_t start;
@@ -68,6 +69,17 @@ static void by_select(int64_t end)
     }
     say("select", waits);
 }
+/* As multiprocessing does in Python: it looks until the time is past, which has come already. */
+static void by_poll(int64_t end)
+{
+    int ends[2], waits = 0;
+    if (pipe(ends) < 0)
+        return;
+    struct pollfd fd = {.fd = ends[0], .events = POLLIN};
+    for (; now_ns() <= end; waits++)
+        poll(&fd, 1, 0);
+    say("poll", waits);
+}
 int main(void)
 {
     start = now_ns();
@@ -75,5 +87,6 @@ int main(void)
     by_nanosleep(start + 2000000000);
     by_ppoll(start + 3000000000);
     by_select(start + 4000000000);
+    by_poll(now_ns());
     return 0;
 }
