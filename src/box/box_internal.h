@@ -22,6 +22,7 @@
 #include "base/rng.h"
 #include "tape/tape_kinds.h"
 #include <signal.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -243,6 +244,7 @@ struct box {
     uint64_t specials_made;
     int caller_fd;        /* pidfd of who made the supervisor */
     int cpu;              /* the box's, order.c; -1: any */
+    cpu_set_t elsewhere; /* for the others, order.c */
     int cpu_lock;         /* the claim on it; -1 without */
     int store_fd;         /* what guests write, box_files.c; -1 without a view */
     int root_fd;          /* the box's root directory; -1 until its first exec */

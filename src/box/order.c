@@ -119,35 +119,39 @@ static bool claim_realtime_cpu(struct box *box, const int *cpus, int count)
     return box->cpu_lock >= 0;
 }
 
+/* Where whoever is not a guest may run beside the box: never on a CPU that real-time boxes may have
+ * claimed, which would keep it waiting for up to a second. */
+static void note_elsewhere(struct box *box, const int *ordinary, int count)
+{
+    CPU_ZERO(&box->elsewhere);
+    for (int i = 0; i < count; i++)
+        if (ordinary[i] != box->cpu || count == 1)
+            CPU_SET((unsigned)ordinary[i], &box->elsewhere);
+}
+
 void order_choose(struct box *box)
 {
     static int cpus[CPUS_MAX];
     int count = allowed_cpus(cpus), here = sched_getcpu();
+    int ordinary = count > 1 && kernel_is_at_least(6, 12) ? count / 2 : count;
 
     box->cpu = -1;
     if (box->options->cpus > 1 || !count)
         return;
     box->realtime = claim_realtime_cpu(box, cpus, count);
-    if (box->realtime)
-        return;
-    int lower = count > 1 && kernel_is_at_least(6, 12) ? count / 2 : count;
-    box->cpu = cpus[(here < 0 ? 0 : here) % lower];
+    if (!box->realtime)
+        box->cpu = cpus[(here < 0 ? 0 : here) % ordinary];
+    note_elsewhere(box, cpus, ordinary);
 }
 
 void order_beside(const struct box *box)
 {
-    cpu_set_t set;
-
     if (box->cpu < 0)
         return;
     pin(box->init_pid, box->cpu);
     if (box->realtime)
         (void)set_realtime(PRIORITY); /* a box that starts is not to wait for those who compute */
-    if (sched_getcpu() != box->cpu || sched_getaffinity(0, sizeof set, &set) < 0)
-        return;
-    CPU_CLR((unsigned)box->cpu, &set);
-    if (CPU_COUNT(&set))
-        (void)sched_setaffinity(0, sizeof set, &set);
+    (void)sched_setaffinity(0, sizeof box->elsewhere, &box->elsewhere);
 }
 
 void order_supervisor(const struct box *box)
@@ -176,13 +180,8 @@ void order_init(const struct box *box)
 
 void order_apart(const struct box *box)
 {
-    cpu_set_t set;
-
-    if (box->cpu < 0 || sched_getaffinity(getppid(), sizeof set, &set) < 0)
-        return;
-    CPU_CLR((unsigned)box->cpu, &set);
-    if (CPU_COUNT(&set))
-        (void)sched_setaffinity(box->init_pid, sizeof set, &set);
+    if (box->cpu >= 0)
+        (void)sched_setaffinity(box->init_pid, sizeof box->elsewhere, &box->elsewhere);
 }
 
 void order_behind(const struct box *box, pid_t tid)

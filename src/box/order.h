@@ -8,7 +8,7 @@ void order_beside(const struct box *box); /* init goes there, the supervisor els
 void order_supervisor(const struct box *box); /* and takes its place there */
 void order_guests(const struct box *box);     /* in init: inherited by every guest */
 void order_init(const struct box *box);       /* above the guests: it has to see the caller's end */
-/* The guests are gone: init may end on any CPU of the caller's but the box's. */
+/* The guests are gone: init may end beside the box. */
 void order_apart(const struct box *box);
 /* A guest that could run goes behind all others that can. */
 void order_behind(const struct box *box, pid_t tid);
