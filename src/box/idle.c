@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -109,13 +110,22 @@ static bool never_waits_for_disk(long number)
            number == SYS_poll || number == SYS_ppoll || number == SYS_wait4;
 }
 
+/* A task that we keep stopped is out of our hands once it is killed, alone or with its process: it
+ * runs then, to its end, and this is where that shows first. */
+static bool is_kept(const struct task *task)
+{
+    unsigned long message;
+
+    return ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &message) == 0;
+}
+
 static bool is_blocked(struct box *box, struct task *task)
 {
     int letter;
 
     switch (task->state) {
     case TASK_PARKED:
-        return task != box->hold.task || hold_lasts(box, task);
+        return is_kept(task) && (task != box->hold.task || hold_lasts(box, task));
     case TASK_LISTENING: /* until SIGCONT, which makes it run without our doing */
         letter = idle_state_letter(task);
         return letter == 't' || letter == 'T';
