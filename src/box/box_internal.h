@@ -121,6 +121,8 @@ struct task {
     int slot;                    /* its return slot in the guest page; -1 until first needed */
     int scratch;                 /* its piece of the guest page; -1: none */
     struct schedule schedule;
+    struct process *tracer; /* a guest that holds it, sys_ptrace.c; borrowed, NULL: none */
+    bool tracer_told;       /* that it is held */
 };
 
 struct posix_timer;
@@ -135,6 +137,7 @@ struct process {
     bool vdso_ready;           /* our pages are mapped */
     bool watched;              /* stopped at every call, for sys_socket.c */
     bool tapped;               /* the same, for sub_io.c */
+    bool traces;               /* the same, for sys_ptrace.c */
     bool in_special_directory; /* its working directory is below /proc, /dev or /sys */
     unsigned patches;          /* call sites replaced so far, fast.c */
     struct loader *loader;     /* borrowed: that of its program, at loader_base; loader.c */
@@ -289,7 +292,8 @@ bool task_status_read(pid_t tid, struct task_status *ret);
 /* What stands behind "NAME:" there; NULL: no such line. */
 const char *task_status_of(const struct task_status *status, const char *name);
 pid_t task_tid_inside(struct task *task);
-void task_name(const struct task *task, struct buf *buf); /* "1.2 (curl)" */
+struct task *task_named(struct box *box, pid_t tid_inside); /* NULL: none */
+void task_name(const struct task *task, struct buf *buf);   /* "1.2 (curl)" */
 
 /* guest.c: registers, memory and calls of a stopped task. */
 struct user_regs_struct *task_regs(struct task *task); /* NULL if it is gone */
@@ -349,6 +353,10 @@ enum { FULL_PATH_MAX = 8300 };
 bool files_full_path(struct task *task, int directory, uint64_t address, char full[FULL_PATH_MAX]);
 /* The file that a call named (by its fd: path_address 0), as the supervisor can open it, O_PATH. */
 int files_open_named(struct task *task, int directory, uint64_t path_address, int flags);
+
+/* sys_ptrace.c */
+void trace_call(struct box *box, struct task *task);
+void trace_ended(struct box *box, struct process *process);
 
 /* sys_sched.c: the thread that such a call names by its first argument; NULL: none. */
 struct task *sched_named(struct box *box, struct task *task);

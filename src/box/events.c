@@ -41,6 +41,7 @@ static void task_ended(struct box *box, struct task *task, int status)
         else
             tape_event(box, process, 1, TAPE_PROCESS_EXIT, "\"exit_code\":%d", WEXITSTATUS(status));
         subs_ended(box, process, status);
+        trace_ended(box, process);
         if (process == box->first) {
             box->main_ended = true;
             box->main_status = status;
@@ -267,7 +268,10 @@ static void on_syscall_stop(struct box *box, struct task *task)
 {
     struct process *process = task->process;
 
-    if (process && (process->watched || process->tapped) && is_call_entry(task)) {
+    if (process && (process->watched || process->tapped || process->traces) &&
+        is_call_entry(task)) {
+        if (process->traces)
+            trace_call(box, task);
         if (process->watched)
             socket_call(box, task);
         if (process->tapped)

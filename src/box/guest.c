@@ -165,7 +165,8 @@ void task_resume(struct box *box, struct task *task, int signal)
     task->state = TASK_RUNNING;
     /* A task that was killed answers ESRCH; its exit is reported by the next wait. */
     const struct process *process = task->process;
-    bool calls = task->on_exit || (process && (process->watched || process->tapped));
+    bool calls =
+        task->on_exit || (process && (process->watched || process->tapped || process->traces));
     (void)ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, task->tid, NULL, signal);
 }
 

@@ -60,17 +60,6 @@ enum verdict sys_kill(struct box *box, struct task *task)
     return VERDICT_EXIT;
 }
 
-/* A traced program cannot be traced by another. */
-enum verdict sys_ptrace(struct box *box, struct task *task)
-{
-    leak_note(box,
-              "%s (%s) asked to trace a program, which cannot be done inside a box "
-              "(LeakSanitizer does so: ASAN_OPTIONS=detect_leaks=0)",
-              task->process->path, task->process->program);
-    task_skip(task, -EPERM);
-    return VERDICT_DONE;
-}
-
 /* A guest's own filter comes on top of ours, and the stricter answer wins. */
 enum verdict sys_seccomp(struct box *box, struct task *task)
 {

@@ -25,10 +25,7 @@ struct task *sched_named(struct box *box, struct task *task)
 
     if (tid == 0 || tid == 1) /* itself; init is not ours to look at */
         return task;
-    FOR_EACH_TASK(box, other)
-    if (tid > 0 && other->process && task_tid_inside(other) == tid)
-        return other;
-    return NULL;
+    return tid > 0 ? task_named(box, tid) : NULL;
 }
 
 static enum verdict done(struct task *task, long result)

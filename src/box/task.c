@@ -155,6 +155,14 @@ pid_t task_tid_inside(struct task *task)
     return task->tid_inside;
 }
 
+struct task *task_named(struct box *box, pid_t tid)
+{
+    FOR_EACH_TASK(box, task)
+    if (task->process && task_tid_inside(task) == tid)
+        return task;
+    return NULL;
+}
+
 pid_t process_pid_inside(struct process *process)
 {
     if (!process->pid_inside)

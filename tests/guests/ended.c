@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ended: threads that sleep and are ended with their process take no time with them, however it ends.
-EXPECT
-ended by its first thread: status 3, 1 s
-ended by another thread: status 3, 1 s
-ended by a fault: signal 11, 1 s
-killed: signal 9, 1 s
+/* ended: threads that sleep and are ended with their process take no time with them, however it
+ends. EXPECT ended by its first thread: status 3, 1 s ended by another thread: status 3, 1 s ended
+by a fault: signal 11, 1 s killed: signal 9, 1 s
 */
 #include "guest.h"
 #include <pthread.h>
