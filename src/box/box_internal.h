@@ -142,6 +142,8 @@ struct process {
     unsigned patches;          /* call sites replaced so far, fast.c */
     struct loader *loader;     /* borrowed: that of its program, at loader_base; loader.c */
     uint64_t loader_base;
+    bool stirred;       /* one of its threads was let go since all were blocked last, idle.c */
+    uint64_t awake_in;  /* the look of idle.c at which a thread of it was not kept by us */
     bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
     uint64_t scratch;               /* the same of pieces of scratch memory */
@@ -225,6 +227,8 @@ struct box {
     int64_t coarse_started_ns, wall_started_ns; /* the kernel's tick, and the moment itself */
     sigset_t caller_mask;
     bool main_ended, over;
+    bool stirred; /* a signal was sent since all were blocked last, idle.c */
+    uint64_t idle_looks;
     bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */
     int main_status; /* as of wait(2) */
     uint64_t kernel_clock_gettime; /* its offset in the kernel's vDSO */
@@ -247,7 +251,7 @@ struct box {
     uint64_t specials_made;
     int caller_fd;        /* pidfd of who made the supervisor */
     int cpu;              /* the box's, order.c; -1: any */
-    cpu_set_t elsewhere; /* for the others, order.c */
+    cpu_set_t elsewhere;  /* for the others, order.c */
     int cpu_lock;         /* the claim on it; -1 without */
     int store_fd;         /* what guests write, box_files.c; -1 without a view */
     int root_fd;          /* the box's root directory; -1 until its first exec */

@@ -25,11 +25,21 @@
 #define PTRACE_EVENT_STOP 128
 #endif
 
+/* Who may be killed with a thread of this process: the others, and its children (PR_SET_PDEATHSIG).
+ */
+static void stir(struct box *box, struct process *ended)
+{
+    for (struct process *process = box->processes; process && ended; process = process->next)
+        if (process == ended || process->parent == ended)
+            process->stirred = true;
+}
+
 static void task_ended(struct box *box, struct task *task, int status)
 {
     struct process *process = task->process;
 
     trace(TRACE_BOX, "%d ended, status %x", task->tid, (unsigned)status);
+    stir(box, process);
     if (process && process->pid == task->tid) {
         struct process *parent = process->parent;
         if (process->random_draws)

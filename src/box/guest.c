@@ -163,6 +163,8 @@ void task_resume(struct box *box, struct task *task, int signal)
         (void)ptrace(PTRACE_SETREGS, task->tid, NULL, &task->regs);
     task->regs_valid = task->regs_dirty = false;
     task->state = TASK_RUNNING;
+    if (task->process)
+        task->process->stirred = true;
     /* A task that was killed answers ESRCH; its exit is reported by the next wait. */
     const struct process *process = task->process;
     bool calls =

@@ -110,13 +110,16 @@ static bool never_waits_for_disk(long number)
            number == SYS_poll || number == SYS_ppoll || number == SYS_wait4;
 }
 
-/* A task that we keep stopped is out of our hands once it is killed, alone or with its process: it
- * runs then, to its end, and this is where that shows first. */
-static bool is_kept(const struct task *task)
+/* A task that we keep stopped is out of our hands once it is killed: it runs then, to its end, and
+ * this is where that shows first. Only its own process can do that unseen (exit_group, a fault),
+ * and only while a thread of it may have run since the last time that all were blocked. */
+static bool is_kept(const struct box *box, const struct task *task)
 {
+    const struct process *process = task->process;
     unsigned long message;
 
-    return ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &message) == 0;
+    return (!box->stirred && !process->stirred && process->awake_in != box->idle_looks) ||
+           ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &message) == 0;
 }
 
 static bool is_blocked(struct box *box, struct task *task)
@@ -125,7 +128,7 @@ static bool is_blocked(struct box *box, struct task *task)
 
     switch (task->state) {
     case TASK_PARKED:
-        return is_kept(task) && (task != box->hold.task || hold_lasts(box, task));
+        return is_kept(box, task) && (task != box->hold.task || hold_lasts(box, task));
     case TASK_LISTENING: /* until SIGCONT, which makes it run without our doing */
         letter = idle_state_letter(task);
         return letter == 't' || letter == 'T';
@@ -161,8 +164,15 @@ static bool all_blocked(struct box *box)
 {
     bool dying = box->dying;
 
+    box->idle_looks++;
     FOR_EACH_TASK(box, task)
-    if (!is_blocked(box, task))
+    if (task->state != TASK_PARKED) {
+        if (!is_blocked(box, task))
+            return false;
+        task->process->awake_in = box->idle_looks;
+    }
+    FOR_EACH_TASK(box, task)
+    if (task->state == TASK_PARKED && !is_blocked(box, task))
         return false;
     return dying == box->dying || all_blocked(box); /* look again, and harder */
 }
@@ -190,6 +200,13 @@ static uint64_t all_switches(struct box *box)
     return total;
 }
 
+static void forget_stirs(struct box *box)
+{
+    box->stirred = false;
+    for (struct process *process = box->processes; process; process = process->next)
+        process->stirred = false;
+}
+
 /* Something stopped or ended between the last event taken and the first look. */
 static bool event_waits(void)
 {
@@ -210,6 +227,7 @@ enum idle idle_check(struct box *box)
         return IDLE_NO;
     if (event_waits() || (one_cpu ? own_switches() : all_switches(box)) != before)
         return IDLE_NO;
+    forget_stirs(box);
     return idle_blocked_on_output(box) ? IDLE_OUTSIDE : IDLE_YES;
 }
 

@@ -52,6 +52,7 @@ enum verdict sys_kill(struct box *box, struct task *task)
     bool parked = false;
 
     subs_kill(box, task);
+    box->stirred = true;
     FOR_EACH_TASK(box, other)
     parked |= other->state == TASK_PARKED;
     if (!parked)
