@@ -41,7 +41,8 @@ static void show_timespec(struct box *box, struct file_stamp stamp, unsigned whi
     time->tv_nsec = ns % (int64_t)NS_PER_SEC;
 }
 
-/* note[0]: address of the result, note[1]: whether the call asks for the age. */
+/* note[0]: address of the result, note[1]: whether the call asks for the age; of statx, note[2]:
+ * what it asks for. */
 static void stat_exit(struct box *box, struct task *task)
 {
     struct stat st;
@@ -114,6 +115,9 @@ static void show_statx(struct box *box, struct file_stamp stamp, unsigned which,
     time->tv_nsec = (unsigned)(ns % (int64_t)NS_PER_SEC);
 }
 
+/* The kernel tells the mount unasked; numbers are given to what guests ask for, in that order. */
+enum { MOUNT_BITS = STATX_MNT_ID | 0x4000 /* STATX_MNT_ID_UNIQUE, which is none of the box's */ };
+
 static void statx_exit(struct box *box, struct task *task)
 {
     struct statx st;
@@ -134,8 +138,9 @@ static void statx_exit(struct box *box, struct task *task)
         st.stx_dev_major = major(device);
         st.stx_dev_minor = minor(device);
         st.stx_ino = numbers_inode(box, real, st.stx_ino);
-        if (st.stx_mask & STATX_MNT_ID)
-            st.stx_mnt_id = numbers_mount(box, st.stx_mnt_id);
+        bool asked = task->note[2] & STATX_MNT_ID && st.stx_mask & STATX_MNT_ID;
+        st.stx_mnt_id = asked ? numbers_mount(box, st.stx_mnt_id) : 0;
+        st.stx_mask &= ~(unsigned)(MOUNT_BITS & ~(asked ? STATX_MNT_ID : 0));
     }
     (void)guest_write(task, task->note[0], &st, sizeof st);
 }
@@ -147,6 +152,7 @@ enum verdict sys_statx(struct box *box, struct task *task)
     (void)box;
     task->note[0] = regs->r8;
     task->note[1] = !(regs->rdx & (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
+    task->note[2] = regs->r10;
     task->on_exit = statx_exit;
     return VERDICT_EXIT;
 }
