@@ -264,6 +264,20 @@ static bool ignored_by_default(int signal)
     return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH;
 }
 
+/* The call is over, and what puts the guest's register back has not run: done here, since the
+ * handler may wait too, and would use the same slot. */
+static void finish_return(struct box *box, struct task *task)
+{
+    const struct wait *wait = &task->wait;
+    const struct user_regs_struct *regs = task_regs(task);
+
+    if (wait->argument < 0 || !wait->original_ip || regs->rip != wait->ip ||
+        regs->rcx != slot_address(task))
+        return;
+    put_back(task);
+    wait_end(box, task);
+}
+
 /* At the delivery stop of a signal. A traced task is woken even by signals it ignores, which an
  * untraced one never notices: such a call goes on as if nothing had been. */
 void wait_signal(struct box *box, struct task *task, int signal)
@@ -272,8 +286,10 @@ void wait_signal(struct box *box, struct task *task, int signal)
     struct signal_masks masks;
     long result = (long)regs->rax;
 
-    if ((long)regs->orig_rax < 0 || !is_restart_code(result))
+    if ((long)regs->orig_rax < 0 || !is_restart_code(result)) {
+        finish_return(box, task);
         return;
+    }
     bool ours = wait_was_interrupted(task);
     if (!ours && result != -EINTR)
         return; /* the kernel knows what to do */
