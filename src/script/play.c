@@ -176,7 +176,7 @@ int play_variable(const struct play *play, const char *name, const char **ret, s
     }
     err_set(err, -EINVAL, "there is no variable '%s'", name);
     const char *closest = text_closest(name, known, count);
-    return closest ? err_hint(err, "did you mean '$%s'?", closest)
+    return closest ? err_hint(err, "did you mean '$%s'? a dollar itself is written \\$", closest)
                    : err_hint(err, "write 'set %s VALUE' before, or \\$ for a dollar", name);
 }
 

@@ -59,7 +59,7 @@ static int check_token(const struct vt_line *line, const struct vt_token *token,
         const char *closest = text_closest(part->text, names->items, names->count);
         err_set(err, -EINVAL, "there is no variable '%s'", part->text);
         (void)(closest
-                   ? err_hint(err, "did you mean '$%s'?", closest)
+                   ? err_hint(err, "did you mean '$%s'? a dollar itself is written \\$", closest)
                    : err_hint(
                          err,
                          "write 'set %s VALUE' before, give --set %s=VALUE, or \\$ for a dollar",
