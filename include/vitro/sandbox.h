@@ -159,6 +159,11 @@ VITRO_API int vitro_tmux_try(vitro_sandbox *s, const char *const *args, char **r
 VITRO_API int vitro_tmux(vitro_sandbox *s, const char *const *args, char **ret_output,
                          struct vitro_box_error *error);
 
+/* What a pane shows now, as a screen (vitro_term_still): text with styles, cursor, title. To be
+ * closed with vitro_term_close. NULL on failure. */
+VITRO_API vitro_term *vitro_tmux_pane(vitro_sandbox *s, const char *target,
+                                      struct vitro_box_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -323,6 +323,12 @@ struct vitro_term_golden { /* how a snapshot is compared with a file */
 VITRO_API int vitro_term_golden(vitro_term *t, const char *path,
                                 const struct vitro_term_golden *how);
 
+/* A screen without a program: what a terminal of this size makes of these bytes, as a session that
+ * has ended. Stream, screen, cells, snapshots and goldens can be asked for. NULL for a size that is
+ * none. */
+VITRO_API vitro_term *vitro_term_still(unsigned rows, unsigned cols, const void *bytes,
+                                       size_t length, struct vitro_box_error *error);
+
 /* Everything for a log: state, framed screen, last bytes. Returns owned (free). */
 VITRO_API char *vitro_term_dump(vitro_term *t);
 

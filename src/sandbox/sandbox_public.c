@@ -477,3 +477,13 @@ int vitro_tmux(vitro_sandbox *s, const char *const *args, char **ret_output,
         *ret_output = take_ptr(&output);
     return r;
 }
+
+vitro_term *vitro_tmux_pane(vitro_sandbox *s, const char *target, struct vitro_box_error *error)
+{
+    CLEANUP(buf_done) struct buf bytes = {0};
+    unsigned rows, cols;
+
+    if (sandbox_tmux_pane(s->inner, target, &rows, &cols, &bytes, as_err(error)) < 0)
+        return NULL;
+    return vitro_term_still(rows, cols, bytes.data, bytes.length, error);
+}

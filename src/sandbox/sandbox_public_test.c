@@ -241,6 +241,48 @@ TEST(tmux_from_c)
     CHECK_OK(vitro_sandbox_close(s, &error), error);
 }
 
+TEST(a_pane_is_a_screen)
+{
+    vitro_sandbox *s = open_here("pane");
+    struct vitro_box_error error = {0};
+    CLEANUP(mem_free) char *out = NULL;
+
+    if (vitro_tmux_try(s, (const char *const[]){"-V", NULL}, &out, &error) != 0) {
+        (void)vitro_sandbox_close(s, NULL);
+        SKIP("tmux");
+    }
+    CLEANUP(mem_free) char *made = NULL;
+    CHECK_OK(vitro_tmux(s,
+                        (const char *const[]){
+                            "new-session", "-d", "-x", "40", "-y", "5", "-s", "a",
+                            "printf '\\033]2;t\\007\\033[1;31mred\\n\\033[0m\\033(0lqk\\033(Bx'; "
+                            "tmux -S \"${TMUX%%,*}\" wait-for -S done; cat",
+                            NULL},
+                        &made, &error),
+             error);
+    CLEANUP(mem_free) char *waited = NULL;
+    CHECK_OK(vitro_tmux(s, (const char *const[]){"wait-for", "done", NULL}, &waited, &error),
+             error);
+    vitro_term *pane = vitro_tmux_pane(s, "a", &error);
+    if (!pane)
+        check_fail(__FILE__, __LINE__, "%s", error.text);
+    struct vitro_term_state state;
+    vitro_term_state(pane, &state);
+    CHECK_INT(state.rows, 5);
+    CHECK_INT(state.cols, 40);
+    CHECK_TEXT(state.title, "t");
+    CHECK_INT(vitro_see(pane, "red", .row = 1, .style = "bold fg=red"), 0);
+    CHECK_INT(vitro_see(pane, "\u250c\u2500\u2510x", .row = 2, .style = "plain"), 0);
+    CHECK_INT(vitro_see(pane, "green"), -ENOMSG);
+    CHECK_HAS(vitro_term_failure(pane)->text, "the screen shows \"green\": it does not\n");
+    CHECK_TRUE(vitro_type(pane, "x") < 0);
+    vitro_term_close(pane);
+    CHECK_TRUE(vitro_tmux_pane(s, "none", &error) == NULL);
+    CHECK_HAS(error.text, "tmux has no pane 'none'");
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+    CHECK_TRUE(vitro_term_still(5000, 80, "", 0, &error) == NULL);
+}
+
 TEST(a_null_sandbox_closes)
 {
     CHECK_INT(vitro_sandbox_close(NULL, NULL), 0);

@@ -77,6 +77,9 @@ bool shim_bytes_from_json(const json_t *value, struct buf *ret);
 /* tmux.c: a server of the sandbox's own. */
 const char *sandbox_tmux_socket(struct sandbox *sandbox);           /* no server yet */
 int sandbox_tmux_install(struct sandbox *sandbox, struct err *err); /* a shim that forces it */
+/* What a pane shows, as bytes for a terminal of its size. -ENOENT when there is none. */
+int sandbox_tmux_pane(struct sandbox *sandbox, const char *target, unsigned *ret_rows,
+                      unsigned *ret_cols, struct buf *ret, struct err *err);
 /* Runs tmux with our socket; output without the last newline. The exit code, or -errno. */
 int sandbox_tmux(struct sandbox *sandbox, const char *const *args, struct buf *ret_output,
                  struct err *err);

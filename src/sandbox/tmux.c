@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/un.h>
@@ -103,4 +104,38 @@ int sandbox_tmux(struct sandbox *sandbox, const char *const *args, struct buf *r
     while (ret_output->length && ret_output->data[ret_output->length - 1] == '\n')
         buf_cut(ret_output, ret_output->length - 1);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* tmux tells facts and rows at once, so they belong together. The attributes of a row go on in the
+ * next one, and line drawing is the second set of characters. */
+int sandbox_tmux_pane(struct sandbox *sandbox, const char *target, unsigned *ret_rows,
+                      unsigned *ret_cols, struct buf *ret, struct err *err)
+{
+    static const char facts[] =
+        "#{pane_height} #{pane_width} #{cursor_y} #{cursor_x} "
+        "#{cursor_flag} #{alternate_on} "
+        "#{?#{==:#{pane_title},#{host}},,#{pane_title}}"; /* a name of its own */
+    const char *const args[] = {"-u", "display-message", "-p", "-t", target, facts,
+                                ";",  "capture-pane",    "-e", "-p", "-t",   target,
+                                NULL};
+    CLEANUP(buf_done) struct buf told = {0};
+    unsigned y, x, shown, alternate, row = 0;
+    int title = 0;
+    int r = sandbox_tmux(sandbox, args, &told, err);
+
+    if (r < 0)
+        return r;
+    if (r > 0 || sscanf(buf_text(&told), "%u %u %u %u %u %u%n", ret_rows, ret_cols, &y, &x, &shown,
+                        &alternate, &title) != 6)
+        return err_set(err, -ENOENT, "tmux has no pane '%s': %s", target, buf_text(&told));
+    const char *at = buf_text(&told) + title;
+    at += *at == ' '; /* a title may be empty */
+    size_t length = strcspn(at, "\n");
+    buf_addf(ret, "\033)0%s\033]2;%.*s\a", alternate ? "\033[?1049h" : "", (int)length, at);
+    for (at += length; *at == '\n'; at += length) {
+        length = strcspn(++at, "\n");
+        buf_addf(ret, "\033[%u;1H%.*s", ++row, (int)length, at);
+    }
+    buf_addf(ret, "\017\033[m\033[%u;%uH%s", y + 1, x + 1, shown ? "" : "\033[?25l");
+    return 0;
 }

@@ -105,6 +105,9 @@ bool play_capture(const char *expression, const char *bytes, size_t length, stru
 /* verbs_run.c: the end of the program in the terminal; what it says about a call that failed. */
 int play_session_exits(struct play *play, int code);
 int session_told(struct play *play, int r);
+/* verbs_screen.c: what is looked for on a screen; a golden of the session's screen. */
+int screen_read_look(struct words *w, struct vitro_term_look *look);
+int screen_read_golden(struct play *play, struct words *w);
 
 enum { PLAY_FILE_MAX = 256 << 20 };
 /* A file that is read may stand in the sandbox or beside the scenario. Returns owned. */

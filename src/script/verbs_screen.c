@@ -36,7 +36,7 @@ static int read_style(struct words *w, const char **ret)
 }
 
 /* TEXT [at ROW,COL] [in TOP,LEFT BOTTOM,RIGHT] [style "bold fg=red"] [within DURATION] */
-static int read_look(struct words *w, struct vitro_term_look *look)
+int screen_read_look(struct words *w, struct vitro_term_look *look)
 {
     struct words_pattern pattern;
     int r = words_pattern(w, "a text or an expression", &pattern);
@@ -108,7 +108,7 @@ static int read_mask(struct words *w, const char **ret)
 }
 
 /* A golden beside the scenario. */
-static int screen_is(struct play *play, struct words *w)
+int screen_read_golden(struct play *play, struct words *w)
 {
     const char *mask[17] = {0};
     size_t count = 0;
@@ -152,10 +152,10 @@ int verb_screen(struct play *play, struct words *w)
 
     switch (which) {
     case 0:
-        return screen_is(play, w);
+        return screen_read_golden(play, w);
     case 1:
     case 2:
-        if ((r = read_look(w, &look)) < 0 || !play)
+        if ((r = screen_read_look(w, &look)) < 0 || !play)
             return r;
         return session_told(play, which == 1 ? vitro_term_see(play->session, &look, NULL)
                                              : vitro_term_see_not(play->session, &look));
@@ -174,7 +174,7 @@ int verb_screen(struct play *play, struct words *w)
 int verb_ever(struct play *play, struct words *w)
 {
     struct vitro_term_look look = {0};
-    int r = read_look(w, &look);
+    int r = screen_read_look(w, &look);
 
     return r < 0 || !play ? r : session_told(play, vitro_term_ever(play->session, &look, NULL));
 }
@@ -182,7 +182,7 @@ int verb_ever(struct play *play, struct words *w)
 int verb_never(struct play *play, struct words *w)
 {
     struct vitro_term_look look = {0};
-    int r = read_look(w, &look);
+    int r = screen_read_look(w, &look);
 
     return r < 0 || !play ? r : session_told(play, vitro_term_never(play->session, &look));
 }

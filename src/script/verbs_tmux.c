@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/wall.h"
 #include "base/when.h"
-#include "match/match.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,16 +42,6 @@ int verb_output(struct play *play, struct words *w)
     return play_compare(play, w, play && play->current ? "its output" : "the output of tmux",
                         play ? buf_text(&play->output.out) : "",
                         play ? play->output.out.length : 0);
-}
-
-static int capture(struct play *play, const char *target, struct buf *ret, struct err *err)
-{
-    buf_clear(ret);
-    int r = sandbox_tmux(play->sandbox,
-                         (const char *const[]){"capture-pane", "-p", "-t", target, NULL}, ret, err);
-    if (r > 0)
-        return err_set(err, -ENOENT, "tmux has no pane '%s': %s", target, buf_text(ret));
-    return r;
 }
 
 struct listener { /* a client that hears of every change */
@@ -115,52 +104,70 @@ static bool listener_wait(const struct listener *listener, uint64_t deadline_ns)
     return read(listener->out, bytes, sizeof bytes) > 0;
 }
 
-static bool holds(const struct words_pattern *pattern, const struct buf *text)
+/* What the pane shows now, as the session that words about screens speak of. */
+static int look_at(struct play *play, const char *target, struct err *err)
 {
-    struct match_text match;
+    CLEANUP(buf_done) struct buf bytes = {0};
+    unsigned rows, cols;
+    int r = sandbox_tmux_pane(play->sandbox, target, &rows, &cols, &bytes, err);
 
-    if (!pattern->regex)
-        return strstr(buf_text(text), pattern->text) != NULL;
-    if (match_text_init(&match, MATCH_REGEX, pattern->text, NULL) < 0)
-        return false;
-    bool fits = match_text_fits(&match, buf_text(text), text->length);
-    match_text_done(&match);
-    return fits;
+    if (r < 0)
+        return r;
+    vitro_term_close(play->session);
+    play->session =
+        vitro_term_still(rows, cols, bytes.data, bytes.length, (struct vitro_box_error *)err);
+    return play->session ? 0 : err->code;
 }
 
-/* pane TARGET shows|lacks TEXT */
+/* Until it is as it should be, or the time is up. */
+static int await_pane(struct play *play, const char *target, const struct vitro_term_look *look,
+                      bool wanted, struct err *err)
+{
+    struct listener listener;
+    int r = listener_open(play, target, &listener, err), held = 0;
+
+    if (r < 0)
+        return r;
+    uint64_t deadline_ns = wall_monotonic_ns() + 15 * NS_PER_SEC;
+    do {
+        if ((r = look_at(play, target, err)) < 0)
+            break;
+        held = wanted ? vitro_term_see(play->session, look, NULL)
+                      : vitro_term_see_not(play->session, look);
+    } while (held < 0 && held != -EINVAL && listener_wait(&listener, deadline_ns));
+    listener_close(&listener);
+    if (r == 0 && held < 0)
+        r = play_fail(play, "the pane %s, within 15 s of real time: %s", target,
+                      vitro_term_failure(play->session)->text);
+    return r;
+}
+
+/* pane TARGET shows|lacks TEXT [as of 'screen contains'], pane TARGET is FILE */
 int verb_pane(struct play *play, struct words *w)
 {
-    CLEANUP(buf_done) struct buf text = {0};
-    struct words_pattern pattern;
-    struct listener listener;
+    struct vitro_term_look look = {0};
     const char *target;
     int r = words_text(w, "a pane, as deck:0.0", &target);
 
     if (r < 0)
         return r;
-    int which = WORDS_CHOICE(w, "shows", "lacks");
-    if (which < 0 || (r = words_pattern(w, "a text or an expression", &pattern)) < 0 || !play)
-        return which < 0 ? which : r;
-    if ((r = listener_open(play, target, &listener, w->err)) < 0)
-        return r;
-    uint64_t deadline_ns = wall_monotonic_ns() + 15 * NS_PER_SEC;
-    bool ok = false;
-    do {
-        if ((r = capture(play, target, &text, w->err)) < 0)
-            break;
-        ok = holds(&pattern, &text) == (which == 0);
-    } while (!ok && listener_wait(&listener, deadline_ns));
-    listener_close(&listener);
-    if (r < 0 || ok)
-        return r;
-    CLEANUP(buf_done) struct buf framed = {0};
-    for (const char *p = buf_text(&text); *p; p += strcspn(p, "\n"), p += *p == '\n')
-        buf_addf(&framed, "    | %.*s\n", (int)strcspn(p, "\n"), p);
-    return play_fail(play, "the pane %s %s %s%s%s within 15 s of real time\n  it shows:\n%s",
-                     target, which ? "did not get rid of" : "did not show",
-                     pattern.regex ? "/" : "\"", pattern.text, pattern.regex ? "/" : "\"",
-                     buf_text(&framed));
+    int which = WORDS_CHOICE(w, "shows", "lacks", "is");
+    if (which < 0)
+        return which;
+    if (which < 2) {
+        if ((r = screen_read_look(w, &look)) < 0 || !play)
+            return r;
+        r = await_pane(play, target, &look, which == 0, w->err);
+    } else {
+        if (play && (r = look_at(play, target, w->err)) < 0)
+            return r;
+        r = screen_read_golden(play, w);
+    }
+    if (play) {
+        vitro_term_close(play->session);
+        play->session = NULL;
+    }
+    return r;
 }
 
 /* clients TARGET COLSxROWS...: people who look at a session, until the scenario ends */

@@ -373,6 +373,8 @@ static int finish(vitro_term *t)
 
 static int nothing_more(vitro_term *t, const struct term_wait *wait, const char *wanted)
 {
+    if (t->still)
+        return term_fail(t, VITRO_TERM_NOT_SEEN, -ENOMSG, NULL, "%s: it does not", wanted);
     if (t->ended)
         return term_fail(t, VITRO_TERM_NOT_SEEN, -ENOMSG, wait,
                          "%s: the program has ended without it", wanted);

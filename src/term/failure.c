@@ -150,6 +150,8 @@ static void add_world(vitro_term *t, struct buf *buf)
 {
     CLEANUP(buf_done) struct buf blocked = {0}, pending = {0};
 
+    if (t->still)
+        return;
     if (t->ended) {
         buf_addf(buf, "the program has ended, exit code %d\n", t->exit_code);
         if (t->findings.text && *t->findings.text)
@@ -168,7 +170,8 @@ static void add_world(vitro_term *t, struct buf *buf)
 
 static void add_story(vitro_term *t, struct buf *buf)
 {
-    add_last_bytes(buf, &t->log);
+    if (!t->still)
+        add_last_bytes(buf, &t->log);
     term_add_frame(buf, term_screen(t));
     add_inputs(buf, &t->log);
     add_world(t, buf);

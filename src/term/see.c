@@ -47,11 +47,9 @@ static void add_other_style(vitro_term *t, const struct vitro_term_look *what,
         col++;
     buf_addf(ret, "the text is at row %u, column %u, and at column %u it is '", place->row,
              place->col, col);
-    if (snapshot_is_plain(&cell))
-        buf_adds(ret, "plain");
-    else
-        snapshot_add_style(ret, &cell);
-    buf_addc(ret, '\'');
+    CLEANUP(buf_done) struct buf style = {0};
+    snapshot_add_style(&style, &cell); /* with a blank before each word */
+    buf_addf(ret, "%s'", snapshot_is_plain(&cell) ? "plain" : buf_text(&style) + 1);
 }
 
 /* The text is there, but not as it was asked for: a person wants to know. */

@@ -73,6 +73,7 @@ struct vitro_term {
     int64_t due_ns;      /* as elapsed_ns; -1: nothing is due */
     uint32_t flags;      /* SETTLE_*, as of the last reply */
     bool settled, ended, started;
+    bool still;      /* there never was a program */
     bool opened;     /* there was a program */
     bool records;    /* a bundle is recorded */
     char *cast_path; /* owned; NULL: none is left */

@@ -135,8 +135,6 @@ static int resolve(vitro_term *t, const struct vitro_term_options *options, stru
         return err_set(err, -EINVAL,
                        "a screen of %u rows of %u, %u lines above: at most %d, %d, %d", rows, cols,
                        scrollback, ROWS_MAX, COLS_MAX, SCROLLBACK_MAX);
-    if (!options->box.argv || !options->box.argv[0] || !*options->box.argv[0])
-        return err_set(err, -EINVAL, "the program's name is empty");
     if (options->cast_version && options->cast_version != 2 && options->cast_version != 3)
         return err_set(err, -EINVAL, "asciicast version %d: 2 and 3 can be written",
                        options->cast_version);
@@ -169,6 +167,8 @@ vitro_term *term_open_with(const struct vitro_term_options *options,
     t->master = t->slave = t->socket = t->init_fd = -1;
     t->due_ns = -1;
     int r = resolve(t, options, err);
+    if (r == 0 && (!options->box.argv || !options->box.argv[0] || !*options->box.argv[0]))
+        r = err_set(err, -EINVAL, "the program's name is empty");
     if (r == 0) {
         envp = environment(options, &term);
         r = options->plain ? plain_start(t, options, envp, err)
@@ -179,6 +179,25 @@ vitro_term *term_open_with(const struct vitro_term_options *options,
         return NULL;
     }
     t->opened = true;
+    return t;
+}
+
+vitro_term *vitro_term_still(unsigned rows, unsigned cols, const void *bytes, size_t length,
+                             struct vitro_box_error *error)
+{
+    vitro_term *t = mem_alloc(sizeof *t);
+    struct err unused = {0};
+
+    t->master = t->slave = t->socket = t->init_fd = -1;
+    t->due_ns = -1;
+    t->ended = t->still = true;
+    if (resolve(t, &(struct vitro_term_options){.rows = rows, .cols = cols},
+                error ? (struct err *)error : &unused) < 0) {
+        vitro_term_close(t);
+        return NULL;
+    }
+    buf_add(&t->log.stream, bytes, length);
+    (void)log_add(&t->log, LOG_FRAME, 0);
     return t;
 }
 

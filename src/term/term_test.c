@@ -153,6 +153,7 @@ TEST(styles_colours_and_row_ends_are_seen)
     HOLDS(t, vitro_see(t, "on", .style = "bg=#010203 no-bold"));
     HOLDS(t, vitro_see(t, "plain", .style = "plain"));
     FAILS(t, vitro_see(t, "red", .style = "fg=blue"), -ENOMSG, "in style 'fg=blue'");
+    CHECK_HAS(vitro_term_failure(t)->text, "at column 1 it is 'bold fg=red'");
     FAILS(t, vitro_see(t, "red on", .style = "bold"), -ENOMSG,
           "hint: the text is at row 1, column 1, and at column 4 it is 'plain'");
     FAILS(t, vitro_see(t, "plain", .row = 2), -ENOMSG, "hint: the text is at row 1, column 8");
