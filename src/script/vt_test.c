@@ -240,7 +240,7 @@ TEST(a_wrong_word_is_told_with_what_was_expected_and_the_closest)
     check_fails("exec true\n  capture x \"y\"\n", "expected an expression, as /id: (.*)/");
     check_fails("exec true\n  stdout is\n", "expected a text, found the end of the line");
     check_fails("tmux\n", "expected a command");
-    check_fails("pane x says y\n", "expected 'shows' or 'lacks', found says");
+    check_fails("pane x says y\n", "expected 'shows', 'lacks' or 'is', found says");
 }
 
 TEST(every_word_has_usage_and_help_and_the_table_is_sorted)
