@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding and ending the processes of a sandbox. A process is ours when its environment holds the
- * mark of this very root, or when it is a child of a caller who takes up all children; it is held
- * by a pidfd that was opened before it was looked at again, so what is killed is what was looked
- * at. A tmux server is known by its socket: the kernel says who listens there. No process is ever
- * looked for by its name. */
+ * mark of this very root (the path, and the directory it leads to: in a container or behind chroot
+ * the same path is another place), or when it is a child of a caller who takes up all children; it
+ * is held by a pidfd that was opened before it was looked at again, so what is killed is what was
+ * looked at. A tmux server is known by its socket: the kernel says who listens there. No process is
+ * ever looked for by its name. */
 #include "sandbox/sandbox_internal.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -103,6 +104,31 @@ static bool has_mark(pid_t pid, const char *mark, size_t length)
     return false;
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether the path leads that process where it leads us, or the process has made a directory below
+ * it its root. */
+static bool has_same_place(pid_t pid, const char *root)
+{
+    CLEANUP(mem_free) char *its_root = mem_format("/proc/%d/root", (int)pid);
+    CLEANUP(mem_free) char *its_place = mem_format("%s%s", its_root, root);
+    char target[4096];
+    struct stat own, its;
+
+    if (stat(root, &own) < 0) /* half cleared away */
+        return stat("/", &own) == 0 && stat(its_root, &its) == 0 && is_same(&own, &its);
+    if (stat(its_place, &its) == 0 && is_same(&own, &its))
+        return true;
+    ssize_t length = readlink(its_root, target, sizeof target - 1);
+    if (length <= 0)
+        return false;
+    target[length] = '\0';
+    return text_starts(target, root);
+}
+
 static void read_command(pid_t pid, char *ret, size_t size)
 {
     CLEANUP(mem_free) char *path = mem_format("/proc/%d/cmdline", (int)pid);
@@ -119,7 +145,9 @@ static void read_command(pid_t pid, char *ret, size_t size)
 
 static bool is_ours(pid_t pid, const char *mark, bool children)
 {
-    return has_mark(pid, mark, strlen(mark)) || (children && is_child(pid));
+    if (has_mark(pid, mark, strlen(mark)))
+        return has_same_place(pid, mark + strlen(SANDBOX_MARK));
+    return children && is_child(pid);
 }
 
 size_t sandbox_find(const char *root, bool children, struct sandbox_process **ret)

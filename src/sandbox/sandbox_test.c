@@ -5,10 +5,12 @@
 #include "vitro/box.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -546,4 +548,44 @@ TEST(a_process_is_found_also_while_it_executes)
     CHECK_INT(kill(pid, SIGKILL), 0);
     CHECK_INT(waitpid(pid, NULL, 0), pid);
     CHECK_INT(missed, 0);
+}
+
+TEST(the_same_path_behind_other_mounts_is_another_sandbox)
+{
+    CLEANUP(mem_free) char *root = mem_dup(tmp_path("place"));
+    CLEANUP(mem_free) char *mark = mem_format(SANDBOX_MARK "%s", root);
+    char *const argv[] = {"cat", NULL}, *const env[] = {mark, NULL};
+    int in[2], ready[2];
+    char said = 0;
+    struct sandbox_process *found = NULL;
+
+    CHECK_INT(mkdir(root, 0700), 0);
+    CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+    CHECK_INT(pipe2(ready, 0), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if ((unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) ||
+            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+            mount("none", root, "tmpfs", 0, NULL) < 0)
+            _exit(77);
+        (void)dup2(in[0], 0);
+        (void)!write(ready[1], "x", 1);
+        (void)fcntl(ready[1], F_SETFD, FD_CLOEXEC);
+        execve("/bin/cat", argv, env);
+        _exit(1);
+    }
+    close(in[0]);
+    close(ready[1]);
+    CHECK_TRUE(read(ready[0], &said, 1) >= 0);
+    char rest;
+    CHECK_INT(read(ready[0], &rest, 1), 0); /* it executes */
+    size_t count = sandbox_find(root, false, &found);
+    sandbox_found_free(found, count);
+    close(in[1]);
+    int status = 0;
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    close(ready[0]);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("namespaces");
+    CHECK_INT(count, 0);
 }
