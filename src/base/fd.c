@@ -21,6 +21,15 @@ int fd_close(int fd)
     return -1;
 }
 
+int fd_raise(int fd, int lowest)
+{
+    if (fd < 0 || fd >= lowest)
+        return fd;
+    int raised = fcntl(fd, F_DUPFD_CLOEXEC, lowest);
+    fd_close(fd);
+    return raised;
+}
+
 int fd_open_in(int directory, const char *path, uint64_t flags, uint64_t resolve)
 {
     enum { TRIES = 10000 };

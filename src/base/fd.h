@@ -11,6 +11,10 @@
 int fd_close(int fd); /* ignores -1, keeps errno, returns -1 */
 DEFINE_CLEANUP(int, fd_close)
 
+/* The same file under a number that is not below `lowest`: `fd` itself, or a copy and `fd` closed.
+ * -1 with errno set if there is none, or if `fd` is -1. */
+int fd_raise(int fd, int lowest);
+
 /* openat2(2), O_CLOEXEC; sets errno. The kernel gives up when it meets ".." or a link while
  * somebody renames something, wherever that is: this tries again. */
 int fd_open_in(int directory, const char *path, uint64_t flags, uint64_t resolve);

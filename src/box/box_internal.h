@@ -459,6 +459,8 @@ typedef enum verdict (*sys_handler)(struct box *box, struct task *task);
 sys_handler policy_handler(long number);
 const char *policy_name(long number); /* "nanosleep", or NULL */
 struct sock_fprog;
+/* Calls on descriptors from this one on are never judged by their number. */
+enum { FILTER_DESCRIPTORS = 12 };
 int filter_build(const struct box_options *options, struct sock_fprog *ret);
 
 /* spawn.c */

@@ -51,8 +51,7 @@ static struct err *as_err(struct vitro_box_error *error)
 /* Not below 3: it becomes 1 or 2 of the guest by dup2, one after the other. */
 static int make_capture(const char *name, struct err *err)
 {
-    CLEANUP(fd_close) int fd = memfd_create(name, MFD_CLOEXEC);
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int high = fd_raise(memfd_create(name, MFD_CLOEXEC), STDERR_FILENO + 1);
 
     if (high < 0)
         return err_set(err, -errno, "make a memory file for captured output: %m");

@@ -169,7 +169,7 @@ static void rule_open(struct program *p, unsigned index)
  * at 10 and 11. */
 static void rule_descriptor(struct program *p, enum policy_rule rule)
 {
-    static const uint32_t in[] = {0}, out[] = {1, 2, 10, 11}, all[] = {0, 1, 2};
+    static const uint32_t in[] = {0}, out[] = {1, 2, 10, FILTER_DESCRIPTORS - 1}, all[] = {0, 1, 2};
 
     if (rule == RULE_STDIN)
         rule_one_of(p, 0, ~0u, in, ARRAY_LENGTH(in));

@@ -130,7 +130,8 @@ static void fail_for(int socket, const char *program, const char *what)
     fail_with(socket, code, text);
 }
 
-/* The supervisor sees our pid in its own namespace through the credentials of this message. */
+/* The supervisor sees our pid in its own namespace through the credentials of this message. Until
+ * it traces us, both calls pass the filter because of the socket's number (FILTER_DESCRIPTORS). */
 static void say_hello_and_wait(int socket)
 {
     char byte = 0;
@@ -383,7 +384,8 @@ static int start(struct box *box, struct err *err)
     if (!box->bare && unshare(CLONE_NEWIPC) < 0)
         return err_set(err, -errno, "make an IPC namespace: %m");
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0 ||
-        setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+        setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
+        (sockets[1] = fd_raise(sockets[1], FILTER_DESCRIPTORS)) < 0)
         return err_set(err, -errno, "make a socket: %m");
     box->init_pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
     if (box->init_pid < 0)

@@ -135,13 +135,7 @@ static void give_files(struct conform_run *run)
 
 static int memory_file(const char *name)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC), high = fd;
-
-    if (fd >= 0 && fd < 3) {
-        high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        fd_close(fd);
-    }
-    return high;
+    return fd_raise(memfd_create(name, MFD_CLOEXEC), STDERR_FILENO + 1);
 }
 
 static int give_streams(struct conform_run *run, struct err *err)

@@ -265,14 +265,10 @@ static int start(const struct vitro_process_call *call, const int theirs[3], pid
     return -r;
 }
 
-/* Descriptors above those of the streams, so that adddup2 cannot meet them. */
+/* Numbers above those of the streams, so that adddup2 cannot meet them. */
 static int high(int fd)
 {
-    if (fd < 0 || fd > 2)
-        return fd;
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    fd_close(fd);
-    return moved;
+    return fd_raise(fd, STDERR_FILENO + 1);
 }
 
 static int open_pipes(int ours[3], int theirs[3])

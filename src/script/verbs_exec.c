@@ -30,13 +30,7 @@ struct exec {
 
 static int memory_file(const char *name)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC), high = fd;
-
-    if (fd >= 0 && fd < 3) {
-        high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        (void)close(fd);
-    }
-    return high;
+    return fd_raise(memfd_create(name, MFD_CLOEXEC), STDERR_FILENO + 1);
 }
 
 /* `stdin` lines come first in meaning, wherever they stand. */
