@@ -62,13 +62,10 @@ TEST(a_directory_of_an_owner_that_was_killed_is_cleared_away_by_the_next)
     scratch_remove(&scratch);
 }
 
-TEST(a_child_that_goes_on_keeps_the_directory)
+/* A child with copies of all that is open; it ends when fds[1] is closed. */
+static pid_t fork_waiting(int fds[static 2])
 {
-    struct scratch scratch = {0}, next = {0};
-    int fds[2];
-
     CHECK_INT(pipe(fds), 0);
-    make(&scratch);
     pid_t pid = fork();
     if (pid == 0) {
         char byte;
@@ -77,6 +74,16 @@ TEST(a_child_that_goes_on_keeps_the_directory)
         _exit(0);
     }
     fd_close(fds[0]);
+    return pid;
+}
+
+TEST(a_child_that_goes_on_keeps_the_directory)
+{
+    struct scratch scratch = {0}, next = {0};
+    int fds[2];
+
+    make(&scratch);
+    pid_t pid = fork_waiting(fds);
     fd_close(scratch.lock_fd); /* as when the owner ends */
     make(&next);
     CHECK_TRUE(file_exists(scratch.path));
@@ -94,16 +101,8 @@ TEST(a_base_that_is_let_go_is_free_although_a_child_has_a_copy)
     struct err err = {0};
     int held = -1, fds[2];
 
-    CHECK_INT(pipe(fds), 0);
     CHECK_OK(scratch_hold(tmp_path("base"), &held, &err), err);
-    pid_t pid = fork();
-    if (pid == 0) {
-        char byte;
-        fd_close(fds[1]);
-        (void)read(fds[0], &byte, 1);
-        _exit(0);
-    }
-    fd_close(fds[0]);
+    pid_t pid = fork_waiting(fds);
     (void)scratch_release(held);
     struct scratch scratch = {0};
     make(&scratch); /* would wait for the child */

@@ -281,8 +281,7 @@ static enum verdict list(struct box *box, struct task *task, size_t name_at)
                                 regs->rsi, (uint32_t)regs->rdx, name_at)
                      : -1;
         if (r != -1) {
-            task_skip(task, r);
-            return VERDICT_DONE;
+            return verdict_skip(task, r);
         }
     }
     task->note[0] = regs->rsi;

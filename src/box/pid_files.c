@@ -20,6 +20,14 @@ static struct process *process_inside(struct box *box, pid_t inside)
     return NULL;
 }
 
+static void swap(struct buf *a, struct buf *b)
+{
+    struct buf old = *a;
+
+    *a = *b;
+    *b = old;
+}
+
 /* Field `index` (from 1, behind the name) of a /proc/PID/stat line becomes `value`. */
 static void set_field(struct buf *line, int index, long long value)
 {
@@ -38,9 +46,7 @@ static void set_field(struct buf *line, int index, long long value)
     buf_add(&changed, line->data, (size_t)(at - line->data));
     buf_addf(&changed, "%lld", value);
     buf_adds(&changed, at + strcspn(at, " \n"));
-    struct buf old = *line;
-    *line = changed;
-    changed = old;
+    swap(line, &changed);
 }
 
 static void edit_pid_stat(const struct process *process, struct buf *line)
@@ -73,9 +79,7 @@ static void set_line(struct buf *text, const char *name, const char *value)
     buf_add(&changed, text->data, (size_t)(line - text->data));
     buf_adds(&changed, value);
     buf_adds(&changed, line + strcspn(line, "\n"));
-    struct buf old = *text;
-    *text = changed;
-    changed = old;
+    swap(text, &changed);
 }
 
 static void edit_pid_status(struct buf *text)
@@ -156,9 +160,7 @@ static void edit_lines(struct box *box, struct buf *text,
         edit(box, line, &changed);
         buf_addc(&changed, '\n');
     }
-    struct buf old = *text;
-    *text = changed;
-    changed = old;
+    swap(text, &changed);
 }
 
 static void set_number_line(struct buf *text, const char *name, uint64_t number)

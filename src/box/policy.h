@@ -50,6 +50,8 @@ struct policy {
 enum { POLICY_NUMBER_MAX = 512 };
 const struct policy *policy_of(long number); /* kind POLICY_UNKNOWN beyond the table */
 
+enum verdict verdict_skip(struct task *task, long result); /* the call is not made */
+
 /* sys_wait.c */
 bool wait_read_timespec(struct task *task, uint64_t address,
                         int64_t *ret_ns); /* false if the kernel should judge it */

@@ -210,8 +210,7 @@ enum verdict sys_stream_move(struct box *box, struct task *task)
     if (!(sub && (is_input(task, sub, in) || output_of(task, sub, out))) &&
         !is_program_input(box, task, in))
         return VERDICT_GO;
-    task_skip(task, -EINVAL);
-    return VERDICT_DONE;
+    return verdict_skip(task, -EINVAL);
 }
 
 /* ---- other numbers for a stream ------------------------------------------------------------ */

@@ -52,8 +52,7 @@ enum verdict sys_sched_getaffinity(struct box *box, struct task *task)
         result = -ESRCH;
     else if (guest_write(task, regs->rdx, &mask, sizeof mask) < 0)
         result = -EFAULT;
-    task_skip(task, result);
-    return VERDICT_DONE;
+    return verdict_skip(task, result);
 }
 
 enum verdict sys_sched_setaffinity(struct box *box, struct task *task)
@@ -67,8 +66,7 @@ enum verdict sys_sched_setaffinity(struct box *box, struct task *task)
         result = -EFAULT;
     else if (result == 0 && !(mask & visible_cpus(box)))
         result = -EINVAL;
-    task_skip(task, result);
-    return VERDICT_DONE;
+    return verdict_skip(task, result);
 }
 
 enum verdict sys_getcpu(struct box *box, struct task *task)
@@ -82,6 +80,5 @@ enum verdict sys_getcpu(struct box *box, struct task *task)
         r = guest_write(task, regs->rdi, &zero, sizeof zero);
     if (r == 0 && regs->rsi)
         r = guest_write(task, regs->rsi, &zero, sizeof zero);
-    task_skip(task, r);
-    return VERDICT_DONE;
+    return verdict_skip(task, r);
 }

@@ -34,8 +34,7 @@ enum verdict sys_clone3(struct box *box, struct task *task)
     (void)box;
     if (guest_read(task, task_regs(task)->rdi, &flags, sizeof flags) == 0 &&
         flags & CLONE_UNTRACED) {
-        task_skip(task, -EPERM);
-        return VERDICT_DONE;
+        return verdict_skip(task, -EPERM);
     }
     return VERDICT_GO;
 }
@@ -91,14 +90,12 @@ enum verdict sys_prctl(struct box *box, struct task *task)
         result = guest_write(task, regs->rsi, &enabled, sizeof enabled);
     else if (regs->rdi == PR_SET_TSC && regs->rsi != PR_TSC_ENABLE && regs->rsi != PR_TSC_SIGSEGV)
         result = -EINVAL;
-    task_skip(task, result);
-    return VERDICT_DONE;
+    return verdict_skip(task, result);
 }
 
 /* The kernel's vDSO would tell real time. */
 enum verdict sys_arch_prctl(struct box *box, struct task *task)
 {
     (void)box;
-    task_skip(task, -EINVAL);
-    return VERDICT_DONE;
+    return verdict_skip(task, -EINVAL);
 }

@@ -16,17 +16,11 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-static enum verdict done(struct task *task, long result)
-{
-    task_skip(task, result);
-    return VERDICT_DONE;
-}
-
 static enum verdict refuse(struct box *box, struct task *task)
 {
     leak_note(box, "%s (%s) asked to trace a program, which cannot be done inside a box",
               task->process->path, task->process->program);
-    return done(task, -EPERM);
+    return verdict_skip(task, -EPERM);
 }
 
 /* Stops a running task; false if it ended, or does not stop for now: a wait for the child of a
@@ -71,22 +65,17 @@ static enum verdict attach(struct box *box, struct task *task, struct task *targ
     struct process *tracer = task->process;
 
     if (!target)
-        return done(task, -ESRCH);
+        return verdict_skip(task, -ESRCH);
     if (!tracer->shares_memory || tracer->parent != target->process || target->tracer)
         return refuse(box, task);
     pid_t tid = target->tid;
     if (target->state == TASK_RUNNING && !hold(box, tid))
-        return done(task, -ESRCH);
+        return verdict_skip(task, -ESRCH);
     target = task_find(box, tid);
     target->tracer = tracer;
     target->tracer_told = false;
     tracer->traces = true;
-    return done(task, 0);
-}
-
-static long give(struct task *task, uint64_t address, const void *bytes, size_t length)
-{
-    return guest_write(task, address, bytes, length);
+    return verdict_skip(task, 0);
 }
 
 static long get_register_set(struct task *task, struct task *target, uint64_t type,
@@ -102,9 +91,9 @@ static long get_register_set(struct task *task, struct task *target, uint64_t ty
     if (ptrace(PTRACE_GETREGSET, target->tid, type, &have) < 0)
         return -errno;
     wanted.iov_len = have.iov_len;
-    if (give(task, (uint64_t)wanted.iov_base, bytes, have.iov_len) < 0)
+    if (guest_write(task, (uint64_t)wanted.iov_base, bytes, have.iov_len) < 0)
         return -EFAULT;
-    return give(task, address, &wanted, sizeof wanted);
+    return guest_write(task, address, &wanted, sizeof wanted);
 }
 
 static long get_word(struct task *task, struct task *target, long request, uint64_t where,
@@ -113,7 +102,7 @@ static long get_word(struct task *task, struct task *target, long request, uint6
     errno = 0;
     long word = ptrace((enum __ptrace_request)request, target->tid, where, NULL);
 
-    return errno ? -errno : give(task, address, &word, sizeof word);
+    return errno ? -errno : guest_write(task, address, &word, sizeof word);
 }
 
 enum verdict sys_ptrace(struct box *box, struct task *task)
@@ -128,23 +117,23 @@ enum verdict sys_ptrace(struct box *box, struct task *task)
     if (!task->process->traces)
         return refuse(box, task);
     if (!target || target->tracer != task->process)
-        return done(task, -ESRCH);
+        return verdict_skip(task, -ESRCH);
     switch (regs->rdi) {
     case PTRACE_GETREGS:
-        return done(task, give(task, data, task_regs(target), sizeof target->regs));
+        return verdict_skip(task, guest_write(task, data, task_regs(target), sizeof target->regs));
     case PTRACE_GETFPREGS:
         if (ptrace(PTRACE_GETFPREGS, target->tid, NULL, &floats) < 0)
-            return done(task, -errno);
-        return done(task, give(task, data, &floats, sizeof floats));
+            return verdict_skip(task, -errno);
+        return verdict_skip(task, guest_write(task, data, &floats, sizeof floats));
     case PTRACE_GETREGSET:
-        return done(task, get_register_set(task, target, address, data));
+        return verdict_skip(task, get_register_set(task, target, address, data));
     case PTRACE_PEEKUSER:
     case PTRACE_PEEKTEXT:
     case PTRACE_PEEKDATA:
-        return done(task, get_word(task, target, (long)regs->rdi, address, data));
+        return verdict_skip(task, get_word(task, target, (long)regs->rdi, address, data));
     case PTRACE_DETACH:
         release(box, target);
-        return done(task, 0);
+        return verdict_skip(task, 0);
     default:
         return refuse(box, task);
     }
@@ -170,7 +159,7 @@ void trace_call(struct box *box, struct task *task)
     if (!target || target->tracer != task->process || target->tracer_told)
         return;
     target->tracer_told = true;
-    long result = regs->rsi && give(task, regs->rsi, &stopped, sizeof stopped) < 0
+    long result = regs->rsi && guest_write(task, regs->rsi, &stopped, sizeof stopped) < 0
                       ? -EFAULT
                       : (long)(pid_t)regs->rdi;
     task->note[0] = (uint64_t)result;

@@ -31,6 +31,5 @@ enum verdict sys_getrandom(struct box *box, struct task *task)
     task->process->random_draws++;
     task->process->random_bytes += length;
     int r = fill(task, regs->rdi, length);
-    task_skip(task, r < 0 ? r : (long)length);
-    return VERDICT_DONE;
+    return verdict_skip(task, r < 0 ? r : (long)length);
 }

@@ -28,12 +28,6 @@ struct task *sched_named(struct box *box, struct task *task)
     return tid > 0 ? task_named(box, tid) : NULL;
 }
 
-static enum verdict done(struct task *task, long result)
-{
-    task_skip(task, result);
-    return VERDICT_DONE;
-}
-
 /* -EINVAL for a pid below zero, -ESRCH if there is no such thread. */
 static long missing(const struct task *task)
 {
@@ -62,13 +56,13 @@ enum verdict sys_sched_setparam(struct box *box, struct task *task)
     int priority;
 
     if (!named)
-        return done(task, missing(task));
+        return verdict_skip(task, missing(task));
     if (guest_read(task, task_regs(task)->rsi, &priority, sizeof priority) < 0)
-        return done(task, -EFAULT);
+        return verdict_skip(task, -EFAULT);
     if (!is_valid(named->schedule.policy, (uint32_t)priority))
-        return done(task, -EINVAL);
+        return verdict_skip(task, -EINVAL);
     named->schedule.priority = (uint32_t)priority;
-    return done(task, 0);
+    return verdict_skip(task, 0);
 }
 
 enum verdict sys_sched_setscheduler(struct box *box, struct task *task)
@@ -79,16 +73,16 @@ enum verdict sys_sched_setscheduler(struct box *box, struct task *task)
     int priority;
 
     if ((int)regs->rsi < 0)
-        return done(task, -EINVAL);
+        return verdict_skip(task, -EINVAL);
     if (!named)
-        return done(task, missing(task));
+        return verdict_skip(task, missing(task));
     if (guest_read(task, regs->rdx, &priority, sizeof priority) < 0)
-        return done(task, -EFAULT);
+        return verdict_skip(task, -EFAULT);
     if (policy == SCHED_DEADLINE || !is_valid(policy, (uint32_t)priority))
-        return done(task, -EINVAL);
+        return verdict_skip(task, -EINVAL);
     named->schedule = (struct schedule){
         .policy = policy, .priority = (uint32_t)priority, .reset = regs->rsi & RESET_ON_FORK};
-    return done(task, 0);
+    return verdict_skip(task, 0);
 }
 
 enum verdict sys_sched_setattr(struct box *box, struct task *task)
@@ -98,18 +92,18 @@ enum verdict sys_sched_setattr(struct box *box, struct task *task)
     struct attributes attributes = {0};
 
     if (!named || !regs->rsi || regs->rdx)
-        return done(task, !regs->rsi || regs->rdx ? -EINVAL : missing(task));
+        return verdict_skip(task, !regs->rsi || regs->rdx ? -EINVAL : missing(task));
     if (guest_read(task, regs->rsi, &attributes, sizeof attributes) < 0)
-        return done(task, -EFAULT);
+        return verdict_skip(task, -EFAULT);
     if (!is_valid(attributes.policy, attributes.priority))
-        return done(task, -EINVAL);
+        return verdict_skip(task, -EINVAL);
     named->schedule = (struct schedule){.policy = attributes.policy,
                                         .priority = attributes.priority,
                                         .reset = attributes.flags & RESET_FLAG,
                                         .runtime_ns = attributes.runtime_ns,
                                         .deadline_ns = attributes.deadline_ns,
                                         .period_ns = attributes.period_ns};
-    return done(task, 0);
+    return verdict_skip(task, 0);
 }
 
 enum verdict sys_sched_getscheduler(struct box *box, struct task *task)
@@ -117,8 +111,8 @@ enum verdict sys_sched_getscheduler(struct box *box, struct task *task)
     const struct task *named = sched_named(box, task);
 
     if (!named)
-        return done(task, missing(task));
-    return done(task, named->schedule.policy | (named->schedule.reset ? RESET_ON_FORK : 0));
+        return verdict_skip(task, missing(task));
+    return verdict_skip(task, named->schedule.policy | (named->schedule.reset ? RESET_ON_FORK : 0));
 }
 
 enum verdict sys_sched_getparam(struct box *box, struct task *task)
@@ -126,9 +120,9 @@ enum verdict sys_sched_getparam(struct box *box, struct task *task)
     const struct task *named = sched_named(box, task);
 
     if (!named)
-        return done(task, missing(task));
-    return done(task, guest_write(task, task_regs(task)->rsi, &named->schedule.priority,
-                                  sizeof named->schedule.priority));
+        return verdict_skip(task, missing(task));
+    return verdict_skip(task, guest_write(task, task_regs(task)->rsi, &named->schedule.priority,
+                                          sizeof named->schedule.priority));
 }
 
 enum verdict sys_sched_getattr(struct box *box, struct task *task)
@@ -137,9 +131,9 @@ enum verdict sys_sched_getattr(struct box *box, struct task *task)
     const struct task *named = sched_named(box, task);
 
     if (!named)
-        return done(task, missing(task));
+        return verdict_skip(task, missing(task));
     if (!regs->rsi || regs->rdx < sizeof(struct attributes))
-        return done(task, -EINVAL);
+        return verdict_skip(task, -EINVAL);
     struct attributes attributes = {.size = sizeof attributes,
                                     .policy = named->schedule.policy,
                                     .flags = named->schedule.reset ? RESET_FLAG : 0,
@@ -147,5 +141,5 @@ enum verdict sys_sched_getattr(struct box *box, struct task *task)
                                     .runtime_ns = named->schedule.runtime_ns,
                                     .deadline_ns = named->schedule.deadline_ns,
                                     .period_ns = named->schedule.period_ns};
-    return done(task, guest_write(task, regs->rsi, &attributes, sizeof attributes));
+    return verdict_skip(task, guest_write(task, regs->rsi, &attributes, sizeof attributes));
 }

@@ -126,8 +126,7 @@ enum verdict sys_setsockopt(struct box *box, struct task *task)
     uint64_t inode = inode_of(task, (int)regs->rdi);
 
     if (inode && is_stamp(regs->rdx)) {
-        task_skip(task, regs->rdx == 37 || regs->rdx == 65 ? -EOPNOTSUPP : 0);
-        return VERDICT_DONE;
+        return verdict_skip(task, regs->rdx == 37 || regs->rdx == 65 ? -EOPNOTSUPP : 0);
     }
     if (!inode || regs->r8 < sizeof value || guest_read(task, regs->r10, value, sizeof value) < 0 ||
         value[1] < 0 || value[1] >= 1000000)
@@ -138,8 +137,7 @@ enum verdict sys_setsockopt(struct box *box, struct task *task)
                      : value[0] * (int64_t)NS_PER_SEC + value[1] * 1000;
     *(is_receive(regs->rdx) ? &timeout->receive_ns : &timeout->send_ns) = ns;
     watch(task->process);
-    task_skip(task, 0);
-    return VERDICT_DONE;
+    return verdict_skip(task, 0);
 }
 
 enum verdict sys_getsockopt(struct box *box, struct task *task)
@@ -157,8 +155,7 @@ enum verdict sys_getsockopt(struct box *box, struct task *task)
     long r = guest_write(task, regs->r10, value, sizeof value);
     if (r == 0)
         r = guest_write(task, regs->r8, &length, sizeof length);
-    task_skip(task, r);
-    return VERDICT_DONE;
+    return verdict_skip(task, r);
 }
 
 /* -1 receives, 1 sends, 0 neither: by the call's number. */

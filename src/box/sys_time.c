@@ -130,8 +130,7 @@ static enum verdict done_timespec(struct task *task, uint64_t address, int64_t n
 {
     int64_t value[2] = {ns / (int64_t)NS_PER_SEC, ns % (int64_t)NS_PER_SEC};
 
-    task_skip(task, guest_write(task, address, value, sizeof value));
-    return VERDICT_DONE;
+    return verdict_skip(task, guest_write(task, address, value, sizeof value));
 }
 
 /* The clock of another process or thread, which the kernel has found. */
@@ -183,8 +182,7 @@ enum verdict sys_gettimeofday(struct box *box, struct task *task)
         r = guest_write(task, regs->rdi, value, sizeof value);
     if (r == 0 && regs->rsi)
         r = guest_write(task, regs->rsi, zone, sizeof zone);
-    task_skip(task, r);
-    return VERDICT_DONE;
+    return verdict_skip(task, r);
 }
 
 enum verdict sys_time(struct box *box, struct task *task)
@@ -195,8 +193,7 @@ enum verdict sys_time(struct box *box, struct task *task)
     clock_read_counted(box, task);
     if (regs->rdi && guest_write(task, regs->rdi, &now, sizeof now) < 0)
         now = -EFAULT;
-    task_skip(task, now);
-    return VERDICT_DONE;
+    return verdict_skip(task, now);
 }
 
 enum verdict sys_clock_getres(struct box *box, struct task *task)
@@ -208,8 +205,7 @@ enum verdict sys_clock_getres(struct box *box, struct task *task)
     if (id < 0 || id > CLOCK_TAI || id == 10)
         return VERDICT_GO;
     if (!regs->rsi) {
-        task_skip(task, 0);
-        return VERDICT_DONE;
+        return verdict_skip(task, 0);
     }
     return done_timespec(task, regs->rsi, 1);
 }
@@ -224,8 +220,7 @@ enum verdict sys_times(struct box *box, struct task *task)
     clock_read_counted(box, task);
     if (regs->rdi && guest_write(task, regs->rdi, &value, sizeof value) < 0)
         result = -EFAULT;
-    task_skip(task, result);
-    return VERDICT_DONE;
+    return verdict_skip(task, result);
 }
 
 /* CPU times are virtual; memory and the rest are the kernel's. */
@@ -369,20 +364,18 @@ enum verdict sys_adjtimex(struct box *box, struct task *task)
     struct timex value;
 
     if (guest_read(task, address, &value, sizeof value) < 0) {
-        task_skip(task, -EFAULT);
-        return VERDICT_DONE;
+        return verdict_skip(task, -EFAULT);
     }
     if (with_id && regs->rdi != CLOCK_REALTIME)
         return VERDICT_GO; /* no other clock can be set, which the kernel says */
     if (value.modes && (value.modes & ADJ_OFFSET_SS_READ) != ADJ_OFFSET_SS_READ) {
-        task_skip(task, -EPERM);
-        return VERDICT_DONE;
+        return verdict_skip(task, -EPERM);
     }
     int64_t now = vclock_realtime(&box->clock);
     value = (struct timex){.modes = value.modes};
     value.tick = 10000;
     value.time.tv_sec = now / (int64_t)NS_PER_SEC;
     value.time.tv_usec = now % (int64_t)NS_PER_SEC / 1000;
-    task_skip(task, guest_write(task, address, &value, sizeof value) < 0 ? -EFAULT : TIME_OK);
-    return VERDICT_DONE;
+    return verdict_skip(task,
+                        guest_write(task, address, &value, sizeof value) < 0 ? -EFAULT : TIME_OK);
 }

@@ -227,8 +227,7 @@ void timers_release(struct box *box, struct process *process)
 
 static enum verdict done(struct task *task, long result)
 {
-    task_skip(task, result);
-    return VERDICT_DONE;
+    return verdict_skip(task, result);
 }
 
 enum verdict sys_setitimer(struct box *box, struct task *task)

@@ -21,8 +21,7 @@
 
 static enum verdict done(struct task *task, long result)
 {
-    task_skip(task, result);
-    return VERDICT_DONE;
+    return verdict_skip(task, result);
 }
 
 static bool is_timerfd(struct task *task, int fd)

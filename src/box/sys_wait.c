@@ -89,8 +89,7 @@ static enum verdict park(struct box *box, struct task *task, int64_t due_ns, uin
                (long long)(due_ns - vclock_now(&box->clock)));
     if (due_ns <= vclock_now(&box->clock)) {
         clock_wait_counted(box, task, false);
-        task_skip(task, 0);
-        return VERDICT_DONE;
+        return verdict_skip(task, 0);
     }
     wait_begin(box, task, due_ns, 0);
     task->wait.rest = rest_address ? REST_TIMESPEC : REST_NONE;
