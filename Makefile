@@ -1,6 +1,6 @@
 # vitro: one plain makefile.
 #
-#   make            build/vitro, build/libvitro.a, build/libvitro.so
+#   make            build/vitro, build/vitro-dynamic, build/libvitro.a, build/libvitro.so
 #   make demo       installs what is missing, builds, and shows it working
 #   make check      installs what is missing, builds, and runs all tests
 #   make check SAN=address,undefined     the same under sanitizers
@@ -20,9 +20,10 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -Isrc -Itests -fPIC -fvisibility=hidden \
 	$(WARNINGS) $(CFLAGS) $(SANFLAGS)
 LIBS := -ljansson -lnettle -lz -lzstd -lvterm -lpcre2-8 -lpthread -lm
-# The command takes these into itself, and stands at a fixed address: loading five libraries and relocating
-# took longer than starting a box, and every fork of it copied what was written to. DYNAMIC=1 links as usual.
-CLI_LIBS := $(if $(DYNAMIC)$(SAN),$(LIBS),-no-pie -Wl,-Bstatic -ljansson -lnettle -lz -lzstd -lvterm -lpcre2-8 -lm -Wl,-Bdynamic -lpthread)
+# The command takes all of these and libc into itself (docs/decisions/0036), and has a dynamic twin for what
+# needs libcurl. Where there is no libc.a, or with DYNAMIC=1, it is linked as usual.
+STATIC := $(if $(DYNAMIC)$(SAN),,$(wildcard $(shell $(CC) -print-file-name=libc.a)))
+commands := $(O)/vitro $(if $(STATIC),$(O)/vitro-dynamic)
 
 all_sources := $(wildcard src/*/*.c)
 tests := $(filter %_test.c,$(all_sources))
@@ -40,11 +41,16 @@ fuzz_replays := $(patsubst src/%.c,$(O)/tests/%,$(fuzzers))
 man_pages := $(patsubst docs/man/%.in,$(O)/man/%,$(wildcard docs/man/*.in))
 
 .PHONY: all demo check check-only check-long test-programs fuzz bench tidy format install clean deps
-all: $(O)/vitro $(O)/libvitro.a $(O)/libvitro.so $(man_pages)
+all: $(commands) $(O)/libvitro.a $(O)/libvitro.so $(man_pages)
 
-$(O)/vitro: $(cli_objects) $(O)/libvitro.a
+$(O)/vitro $(O)/vitro-dynamic: $(cli_objects) $(O)/libvitro.a
 	@echo "  link   $@"
-	@$(CC) $(ALL_CFLAGS) -o $@ $(cli_objects) $(O)/libvitro.a $(CLI_LIBS) $(LDFLAGS)
+	@$(CC) $(ALL_CFLAGS) -o $@ $(filter %.o,$^) $(O)/libvitro.a $(LINKAGE) $(LIBS) $(LDFLAGS)
+
+ifneq ($(STATIC),)
+$(O)/vitro: LINKAGE := -static
+$(O)/vitro: $(O)/src/cli/static/curl_load.o
+endif
 
 $(O)/libvitro.a: $(lib_objects)
 	@echo "  ar     $@"
@@ -134,6 +140,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(O)/vitro $(DESTDIR)$(PREFIX)/bin/vitro
+	$(if $(STATIC),install -D -m 755 $(O)/vitro-dynamic $(DESTDIR)$(PREFIX)/libexec/vitro/vitro-dynamic)
 	install -m 644 $(O)/libvitro.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(O)/libvitro.so $(DESTDIR)$(PREFIX)/lib/libvitro.so.0
 	ln -sf libvitro.so.0 $(DESTDIR)$(PREFIX)/lib/libvitro.so

@@ -85,7 +85,7 @@ static void part_file_times(struct box *box)
     if (!box->clock.page->writes_free)
         return;
     box->clock.page->writes_free = false;
-    fs_started_wait(box->moved_real_ns);
+    (void)fs_stamp_part(box->moved_real_ns);
     file_times_part(box->times, box->moved_real_ns, vclock_realtime(&box->clock));
 }
 
@@ -423,7 +423,6 @@ int box_supervise(struct box *box, struct err *err)
         r = spawn_box(box, err);
     if (r < 0)
         return r;
-    counter_renounce(box);
     loop(box);
     if (box->findings->outcome == BOX_EXITED)
         count_orphans(box);
@@ -435,7 +434,11 @@ int box_supervise(struct box *box, struct err *err)
         r = box_files_gather(box, err);
     box_files_done(box);
     int closed = box_tape_close(box, r < 0 ? NULL : err);
+    return r < 0 ? r : closed;
+}
+
+void box_leave(struct box *box)
+{
     wait_for_all();
     bare_end(box);
-    return r < 0 ? r : closed;
 }

@@ -224,7 +224,7 @@ struct box {
     int signal_fd, epoll_fd, stdout_poll[3];
     uint64_t steps; /* ptrace stops handled */
     uint64_t real_started_ns, real_deadline_ns;
-    int64_t coarse_started_ns, wall_started_ns; /* the kernel's tick, and the moment itself */
+    int64_t wall_started_ns; /* when the box was asked for */
     sigset_t caller_mask;
     bool main_ended, over;
     bool stirred; /* a signal was sent since all were blocked last, idle.c */
@@ -270,7 +270,8 @@ struct box {
 };
 
 /* box.c: the loop. */
-int box_supervise(struct box *box, struct err *err);
+int box_supervise(struct box *box, struct err *err); /* no guest is left; init may be on its way */
+void box_leave(struct box *box);                     /* waits for it */
 void box_move_clock(struct box *box, int64_t to_ns);
 bool box_over_max_time(struct box *box, int64_t due_ns); /* then the box has ended */
 void box_end(struct box *box, enum box_outcome outcome, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -113,7 +113,7 @@ char *box_last_bundle(const char *worktree); /* where a run without `record` kee
  * alone. The box ends with the thread that spawned it. */
 struct box_child {
     pid_t supervisor;     /* 0 when it was waited for */
-    int report_fd;        /* owned; readable when the box has ended */
+    int report_fd;        /* owned; readable when the guests have ended */
     uint64_t deadline_ns; /* of the real clock: when box_wait gives up */
 };
 int box_spawn(const struct box_options *options, struct box_child *ret, struct err *err);

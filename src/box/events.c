@@ -182,10 +182,8 @@ static void on_exec(struct box *box, struct task *task)
             task_ended(box, task, status);
             return;
         }
-        if (first) {
-            fs_started_wait(box->wall_started_ns);
+        if (first)
             subs_program_started(box);
-        }
     }
     if (!box->over)
         task_resume(box, task, 0);

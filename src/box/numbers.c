@@ -114,16 +114,22 @@ static void learn_nameless(struct numbers *numbers)
         numbers->nameless[OF_NAMESPACES] = st.st_dev;
 }
 
+void numbers_expect(struct box *box)
+{
+    if (box->options->identity_real)
+        return;
+    box->numbers = mem_alloc(sizeof *box->numbers);
+    learn_nameless(box->numbers);
+}
+
 /* What every box has comes first, whichever of it a program happens to meet first. */
 void numbers_open(struct box *box)
 {
     static const char *const first[] = {".", "tmp", "proc", "sys", "dev/pts"};
     struct stat st;
 
-    if (box->options->identity_real)
+    if (!box->numbers)
         return;
-    box->numbers = mem_alloc(sizeof *box->numbers);
-    learn_nameless(box->numbers);
     for (size_t i = 0; i < ARRAY_LENGTH(first); i++) {
         if (fstatat(box->root_fd, first[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && major(st.st_dev) == 0)
             (void)add_device(box, st.st_dev);

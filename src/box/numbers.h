@@ -10,7 +10,8 @@
 #pragma once
 #include "box/box_internal.h"
 
-void numbers_open(struct box *box);                        /* the box has its root */
+void numbers_expect(struct box *box); /* what can be known before the box is there */
+void numbers_open(struct box *box);   /* it has its root */
 uint64_t numbers_device(struct box *box, uint64_t device); /* as in st_dev */
 /* Of a file on that device, by the kernel's number. */
 uint64_t numbers_inode(struct box *box, uint64_t device, uint64_t inode);

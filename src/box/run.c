@@ -86,21 +86,18 @@ static void failure_to_outcome(int r, const struct err *err, struct box_findings
     (void)snprintf(findings->text, sizeof findings->text, "%s", err->text);
 }
 
-struct moment { /* the kernel's tick, and the moment itself */
-    int64_t coarse_ns, wall_ns;
-};
-
-static void supervise(const struct box_options *options, const sigset_t *mask,
-                      const struct moment *asked, struct box_findings *findings)
+/* Reports before init has gone, which takes its time: the caller waits for our end. */
+static int supervise(const struct box_options *options, const sigset_t *mask, int64_t asked_ns,
+                     int report_fd)
 {
+    struct box_findings *findings = mem_alloc(sizeof *findings);
     struct box box = {.options = options,
                       .findings = findings,
                       .init_socket = -1,
                       .store_fd = -1,
                       .bare_fd = -1,
                       .cpu_lock = -1,
-                      .coarse_started_ns = asked->coarse_ns,
-                      .wall_started_ns = asked->wall_ns,
+                      .wall_started_ns = asked_ns,
                       .caller_mask = *mask};
     struct err err = {0};
 
@@ -120,7 +117,9 @@ static void supervise(const struct box_options *options, const sigset_t *mask,
         failure_to_outcome(spawn_failure(&box, &err), &err, findings);
     }
     sum_up(&box, findings);
-    free(box.deadlines.items);
+    r = fd_write_full(report_fd, findings, sizeof *findings);
+    box_leave(&box);
+    return r;
 }
 
 /* /tmp is private and empty in a box. But a command line that names a file there means that file:
@@ -144,15 +143,6 @@ static struct box_options resolve(const struct box_options *given)
     options.fs.share_tmp |= names_tmp(given->argv) ||
                             (given->path_first && strncmp(given->path_first, "/tmp/", 5) == 0);
     return options;
-}
-
-static void supervisor_main(const struct box_options *options, const sigset_t *mask,
-                            const struct moment *asked, int report_fd)
-{
-    struct box_findings *findings = mem_alloc(sizeof *findings);
-
-    supervise(options, mask, asked, findings);
-    _exit(fd_write_full(report_fd, findings, sizeof *findings) < 0);
 }
 
 /* A supervisor takes turns with its guests, and theirs are long: to be heard at once it is lifted.
@@ -239,8 +229,7 @@ static void close_marked_fds(const struct box_options *options, int kept_fd)
 static int start(const struct box_options *options, const sigset_t *mask, bool library,
                  struct box_child *ret, struct err *err)
 {
-    /* As early as can be: guests do not start before that clock has ticked. */
-    const struct moment asked = {wall_coarse_ns(), wall_now_ns()};
+    const int64_t asked_ns = wall_now_ns();
     int pipes[2];
 
     if (pipe2(pipes, O_CLOEXEC) < 0)
@@ -254,7 +243,7 @@ static int start(const struct box_options *options, const sigset_t *mask, bool l
             (void)sigprocmask(SIG_BLOCK, &set, NULL);
             close_marked_fds(options, write_fd);
         }
-        supervisor_main(options, mask, &asked, write_fd);
+        _exit(supervise(options, mask, asked_ns, write_fd) < 0);
     }
     if (pid < 0)
         return err_set(err, -errno, "fork the supervisor: %m");

@@ -16,6 +16,7 @@
 #include "box/box_files.h"
 #include "box/file_times.h"
 #include "box/meet.h"
+#include "box/numbers.h"
 #include "box/order.h"
 #include "box/program.h"
 #include "box/settle.h"
@@ -23,7 +24,6 @@
 #include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
-#include "base/wall.h"
 #include "base/when.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -333,15 +333,9 @@ static int fail_from(const struct failure *failure, int r, struct err *err)
     return err_set(err, r, "the box ended before its program started");
 }
 
-/* Files that guests write must be told by their stamps from files that were there: the kernel's
- * stamp clock has to tick once between the caller's last write and the guests' first. */
-static void note_start(struct box *box)
+static void note_start(struct box *box, int64_t stamp)
 {
-    const struct timespec pause = {0, 100000};
-
-    while (wall_coarse_ns() == box->coarse_started_ns)
-        (void)nanosleep(&pause, NULL);
-    box->times = file_times_new(wall_coarse_ns(), vclock_realtime(&box->clock));
+    box->times = file_times_new(stamp, vclock_realtime(&box->clock));
     box->moved_real_ns = file_times_start(box->times) - 1;
     box->clock.page->shows_devices = !box->options->identity_real;
     box->clock.page->file_start_s = file_times_start(box->times) / (int64_t)NS_PER_SEC;
@@ -370,7 +364,6 @@ static int seize(struct box *box, int socket, struct err *err)
     task->started = true;
     if (box->options->terminal)
         terminal_seen(box);
-    note_start(box);
     return send(socket, "", 1, MSG_NOSIGNAL) == 1 ? 0
                                                   : err_set(err, -errno, "start the program: %m");
 }
@@ -379,6 +372,9 @@ static int start(struct box *box, struct err *err)
 {
     int sockets[2], on = 1;
     int flags = SIGCHLD | (box->bare ? 0 : CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS);
+    /* What guests write is told by its stamps from files that were there, and what init makes for
+     * them is no older than the box either. */
+    int64_t stamp = fs_stamp_part(box->wall_started_ns);
 
     /* For the clock page, a System V segment. It has a mount inside: before those of the view. */
     if (!box->bare && unshare(CLONE_NEWIPC) < 0)
@@ -402,10 +398,13 @@ static int start(struct box *box, struct err *err)
         r = make_clock_segment(box, err);
     if (r < 0)
         return r;
+    vclock_init(&box->clock, box->options);
+    note_start(box, stamp);
     loader_expect(box);
     exec_expect();
+    numbers_expect(box);
+    counter_renounce(box);
     order_supervisor(box);
-    vclock_init(&box->clock, box->options);
     return seize(box, sockets[0], err);
 }
 

@@ -66,9 +66,9 @@ int fs_view_enter(const struct fs_options *options, int *ret_store, struct err *
  * leads there only by a `..` at the root. The kernel waits for all CPUs in this. */
 int fs_view_let_go(struct err *err);
 
-/* Files are stamped by a clock that moves once in some milliseconds. Returns when it has passed the
- * start, so that what changes while guests run is told from what changed before. */
-void fs_started_wait(int64_t started_ns);
+/* Parts stamps of files (fs_stamp.c): what is written from now on gets the returned one or a later
+ * one, which is above `after_ns`, a moment that is past. */
+int64_t fs_stamp_part(int64_t after_ns);
 
 /* Whether this process may build the view without a user namespace: it has CAP_SYS_ADMIN in the
  * first one. Root of a container may not. `userns` above is the opposite of this. */

@@ -166,12 +166,6 @@ int fs_view_let_go(struct err *err)
     return umount2("/", MNT_DETACH) < 0 ? err_set(err, -errno, "let go of the old root: %m") : 0;
 }
 
-void fs_started_wait(int64_t started_ns)
-{
-    while (wall_coarse_ns() <= started_ns)
-        (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-}
-
 int fs_view_enter(const struct fs_options *options, int *ret_store, struct err *err)
 {
     CLEANUP(view_done) struct fs_view view = {

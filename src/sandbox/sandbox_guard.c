@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -37,12 +38,27 @@ static int guard_home(const char *root, const char *home, struct err *err)
     return 0;
 }
 
+/* Of this user in /etc/passwd, whatever HOME says. Not by getpwuid, which loads libraries. */
+static int guard_listed_home(const char *root, struct err *err)
+{
+    FILE *people = fopen("/etc/passwd", "re");
+    const struct passwd *person;
+    int r = 0;
+
+    if (!people)
+        return 0;
+    while (r == 0 && (person = fgetpwent(people)))
+        if (person->pw_uid == getuid())
+            r = guard_home(root, person->pw_dir, err);
+    (void)fclose(people);
+    return r;
+}
+
 int sandbox_guard_root(const char *root, struct err *err)
 {
-    const struct passwd *person = getpwuid(getuid());
     int r = guard_home(root, getenv("HOME"), err);
 
-    return r < 0 || !person ? r : guard_home(root, person->pw_dir, err);
+    return r < 0 ? r : guard_listed_home(root, err);
 }
 
 static int open_beneath(int root, const char *path)

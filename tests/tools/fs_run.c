@@ -116,7 +116,7 @@ static int run_init(const struct run *run, int socket)
         return die(err.text);
     if (send_store(socket, store) < 0)
         return TROUBLE;
-    fs_started_wait(run->fs.started_ns);
+    (void)fs_stamp_part(run->fs.started_ns);
     pid_t guest = fork();
     if (guest == 0) {
         (void)close_range(3, ~0u, 0);
