@@ -160,9 +160,10 @@ static bool idle_step(struct box *box)
         return false;
     if (box_over_max_time(box, next->due_ns))
         return true;
-    if (next->due_ns > vclock_now(&box->clock))
+    if (next->due_ns > vclock_now(&box->clock)) {
         box->clock.jumps++;
-    box_move_clock(box, next->due_ns);
+        box_move_clock(box, deadline_landing(next));
+    }
     next->fire(box, next);
     return true;
 }

@@ -42,6 +42,7 @@ struct deadline {
     size_t index;      /* place in the heap + 1; 0 while not armed */
     bool realtime;     /* a point on the realtime clock: moves when that is set */
     uint64_t armed_at; /* the heap's busy_ns */
+    bool exact;        /* a jump stops right at it, see deadline_landing */
     void (*fire)(struct box *box, struct deadline *deadline);
 };
 struct deadline_heap {
@@ -58,6 +59,9 @@ void deadline_repeat(struct deadline_heap *heap, struct deadline *deadline, int6
 void deadline_disarm(struct deadline_heap *heap, struct deadline *deadline);
 void deadline_shift_realtime(struct deadline_heap *heap, int64_t by_ns);
 struct deadline *deadline_first(const struct deadline_heap *heap);
+/* Where a jump to it stops: a microsecond later, unless it is `exact`. */
+int64_t deadline_landing(const struct deadline *deadline);
+bool deadline_is_exact(int64_t length_ns); /* of one that is so far away when it is armed */
 bool deadline_is_before(const struct deadline *a, const struct deadline *b);
 
 enum task_state { TASK_NEW, TASK_RUNNING, TASK_STOPPED, TASK_PARKED, TASK_LISTENING };
@@ -178,8 +182,14 @@ struct computing {      /* computing.c */
     uint64_t looked_steps;
     uint64_t quiet_ns; /* real time without an event, as far as it was seen */
     uint64_t busy_ns;  /* real time since the box was idle, or a deadline came by it */
-    uint64_t times;    /* that a deadline came by it */
-    bool again;        /* and the box was not idle since */
+    struct computing_since {
+        bool known;
+        uint64_t real_ns, cpu_ns;
+    } quiet_since, busy_since;           /* early in those times */
+    uint64_t sampled_ns, sampled_cpu_ns; /* what the box had of the CPU, and when */
+    uint64_t ended_cpu_ns;               /* of processes that have ended */
+    uint64_t times;                      /* that a deadline came by it */
+    bool again;                          /* and the box was not idle since */
 };
 
 struct hold {          /* hold.c */
@@ -492,7 +502,8 @@ int box_tape_close(struct box *box, struct err *err);
 
 /* computing.c: somebody runs. True if a deadline came although. */
 bool computing_step(struct box *box, uint64_t now_ns, bool any_event);
-void computing_over(struct box *box);          /* the box is idle */
+void computing_over(struct box *box); /* the box is idle */
+void computing_ended(struct box *box, const struct process *process);
 bool computing_is_long(const struct box *box); /* nobody was idle for seconds, and no time passed */
 
 /* outside.c: all are idle, but somebody outside may answer before `next` (or at all). */

@@ -6,16 +6,19 @@
  * whose scheduler takes it away after some milliseconds. They never become idle and never ask what
  * time it is, so nothing would ever happen again. Hence when somebody waits for a deadline, and no
  * guest has stopped for two seconds of real time, or the box was not idle for ten, then that
- * deadline comes after as much more real time as it is away: as on the machine itself. Once a box
- * has been seen doing this, time goes on in that way until it is idle again. What was computed
- * before a deadline was armed does not bring it nearer.
+ * deadline comes after as much more real time as it is away: as on the machine itself. Only time
+ * counts in which the box had the CPU, so that a busy machine makes no difference. Once a box has
+ * been seen doing this, time goes on in that way until it is idle again. What was computed before a
+ * deadline was armed does not bring it nearer.
  *
  * It is the one place where a held clock moves because real time passed (decision 0026). What comes
  * of it may differ from run to run, and a note says so. */
 #include "box/box_internal.h"
 #include "box/order.h"
 #include "base/trace.h"
+#include "base/wall.h"
 #include "base/when.h"
+#include <unistd.h>
 
 #define QUIET_GRACE (2 * NS_PER_SEC)
 #define BUSY_GRACE  (10 * NS_PER_SEC)
@@ -24,6 +27,42 @@
                                     */
 #define TURN_MAX (100 * NS_PER_MS) /* or that those who compute had their turns meanwhile */
 
+/* What guests and supervisor use of the CPU is asked for when they are busy so long, and so often.
+ */
+#define SAMPLES_FROM  (NS_PER_SEC / 2)
+#define SAMPLES_APART (20 * NS_PER_MS)
+
+void computing_ended(struct box *box, const struct process *process)
+{
+    box->computing.ended_cpu_ns += wall_cpu_ns(process->pid);
+}
+
+static uint64_t cpu_used(struct box *box)
+{
+    struct computing *computing = &box->computing;
+
+    if (computing->looked_ns - computing->sampled_ns < SAMPLES_APART)
+        return computing->sampled_cpu_ns;
+    computing->sampled_ns = computing->looked_ns;
+    computing->sampled_cpu_ns = computing->ended_cpu_ns + wall_cpu_ns(getpid());
+    for (const struct process *process = box->processes; process; process = process->next)
+        computing->sampled_cpu_ns += wall_cpu_ns(process->pid);
+    return computing->sampled_cpu_ns;
+}
+
+/* What of such a time the box had the CPU, as far as it is known. */
+static uint64_t had_cpu(struct box *box, struct computing_since *since, uint64_t real_ns)
+{
+    if (real_ns < SAMPLES_FROM)
+        *since = (struct computing_since){0};
+    else if (!since->known)
+        *since = (struct computing_since){true, real_ns, cpu_used(box)};
+    if (!since->known)
+        return real_ns;
+    uint64_t cpu_ns = since->real_ns + cpu_used(box) - since->cpu_ns;
+    return cpu_ns < real_ns ? cpu_ns : real_ns;
+}
+
 static void set_again(struct box *box, bool again)
 {
     if (box->computing.again != again)
@@ -31,10 +70,16 @@ static void set_again(struct box *box, bool again)
     box->computing.again = again;
 }
 
+static void begin_anew(struct computing *computing)
+{
+    computing->busy_ns = computing->quiet_ns = 0;
+    computing->busy_since.known = computing->quiet_since.known = false;
+}
+
 void computing_over(struct box *box)
 {
     set_again(box, false);
-    box->computing.busy_ns = box->computing.quiet_ns = 0;
+    begin_anew(&box->computing);
 }
 
 static bool computes(struct task *task)
@@ -101,14 +146,15 @@ static uint64_t away(const struct box *box, const struct deadline *deadline)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static bool has_come(const struct box *box, const struct deadline *deadline)
+static bool has_come(struct box *box, const struct deadline *deadline)
 {
-    const struct computing *computing = &box->computing;
+    struct computing *computing = &box->computing;
     uint64_t far = away(box, deadline), busy = deadline_busy(&box->deadlines, deadline);
+    uint64_t used = had_cpu(box, &computing->busy_since, computing->busy_ns);
 
-    busy = busy < computing->busy_ns ? busy : computing->busy_ns;
-    return (computing->again && busy >= far) || computing->quiet_ns >= QUIET_GRACE + far ||
-           busy >= BUSY_GRACE + far;
+    busy = busy < used ? busy : used;
+    return (computing->again && busy >= far) || busy >= BUSY_GRACE + far ||
+           had_cpu(box, &computing->quiet_since, computing->quiet_ns) >= QUIET_GRACE + far;
 }
 
 bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
@@ -132,7 +178,7 @@ bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
         leak_note(box, "guests were busy for seconds while another waited for a time: time passed "
                        "as on the machine, and runs may differ");
     set_again(box, true);
-    computing->quiet_ns = computing->busy_ns = 0;
+    begin_anew(computing);
     trace(TRACE_CLOCK, "somebody is busy: the next deadline comes");
     charge(box, away(box, next));
     box_move_clock(box, next->due_ns);

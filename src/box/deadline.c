@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "box/box_internal.h"
+#include "base/when.h"
 #include <assert.h>
 
 bool deadline_is_before(const struct deadline *a, const struct deadline *b)
@@ -90,4 +91,19 @@ void deadline_shift_realtime(struct deadline_heap *heap, int64_t by_ns)
             heap->items[i]->due_ns += by_ns;
     for (size_t i = heap->count / 2; i-- > 0;)
         sift_down(heap, i, heap->items[i]);
+}
+
+/* On a machine a wait always lasts a little longer than it has to, and programs count on it: they
+ * subtract seconds in floating point, which are off by up to 0.24 us in our time, or of
+ * microseconds that were cut off, and ask for no less than they waited. Lengths with nine binary
+ * digits behind the point are added to a double without an error of their own; other whole
+ * nanoseconds are not. */
+bool deadline_is_exact(int64_t length_ns)
+{
+    return length_ns % ((int64_t)NS_PER_SEC / 512) == 0;
+}
+
+int64_t deadline_landing(const struct deadline *deadline)
+{
+    return deadline->due_ns + (deadline->exact ? 0 : (int64_t)NS_PER_US);
 }

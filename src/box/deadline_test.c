@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "box/box_internal.h"
+#include "base/when.h"
 #include "lib/check.h"
 
 static void never_fires(struct box *box, struct deadline *deadline)
@@ -89,6 +90,21 @@ TEST(arming_again_goes_behind_equals_and_repeating_keeps_the_place)
     deadline_arm(&heap, &a, 20);
     CHECK_INT(heap.count, 2);
     CHECK_TRUE(deadline_first(&heap) == &b);
+}
+
+TEST(a_length_in_floating_point_is_never_more_than_what_was_waited)
+{
+    static const double since_1970 = 1767225600.3;
+
+    for (int64_t i = 0; i < 3000; i++) {
+        int64_t ns = i / 2 * ((int64_t)NS_PER_SEC / 512) + i % 2 * 12345;
+        double length = (double)ns / 1e9;
+        const struct deadline deadline = {.due_ns = ns, .exact = deadline_is_exact(ns)};
+        CHECK_INT(deadline.exact, i % 2 == 0);
+        CHECK_INT(deadline_landing(&deadline), ns + i % 2 * (int64_t)NS_PER_US);
+        double waited = (double)deadline_landing(&deadline) / 1e9;
+        CHECK_TRUE((since_1970 + waited) - since_1970 >= length);
+    }
 }
 
 TEST(disarming_in_the_middle_keeps_the_rest_in_order)

@@ -143,7 +143,8 @@ bool settle_idle(struct box *box, struct deadline *next)
             return true;
         if (due)
             box->clock.jumps++;
-        box_move_clock(box, due ? next->due_ns : until);
+        int64_t landing = due ? deadline_landing(next) : until;
+        box_move_clock(box, landing < until ? landing : until);
         if (due)
             next->fire(box, next);
         return true;

@@ -83,6 +83,7 @@ void vtimer_set(struct box *box, struct vtimer *timer, int64_t value_ns, int64_t
         due = value_ns - box->clock.realtime_offset_ns;
     else if (!absolute)
         due = vclock_now(&box->clock) + value_ns;
+    timer->deadline.exact = deadline_is_exact(due - vclock_now(&box->clock));
     deadline_arm(&box->deadlines, &timer->deadline, due);
 }
 

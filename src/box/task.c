@@ -109,6 +109,7 @@ void process_release(struct box *box, struct process *process)
         box->first = NULL;
     timers_release(box, process);
     subs_released(box, process);
+    computing_ended(box, process);
     box->process_count--;
     free(process->path);
     free(process->program);

@@ -85,6 +85,9 @@ void wait_begin(struct box *box, struct task *task, int64_t due_ns, long timed_o
     clock_spin_over(task->process);
     wait->deadline.fire = wait_fire;
     wait->deadline.realtime = false;
+    wait->deadline.exact = /* of a recording, it has been landed on before */
+        deadline_is_exact(due_ns - wait->started_ns) ||
+        (task->process->sub && task->process->sub->how == SUB_PLAYED);
     deadline_arm(&box->deadlines, &wait->deadline, due_ns);
 }
 
