@@ -422,8 +422,11 @@ int box_supervise(struct box *box, struct err *err)
         r = settle_open(box, err);
     if (r == 0)
         r = spawn_box(box, err);
-    if (r < 0)
+    if (r < 0) {
+        if (box->init_pid > 0) /* it may wait for a word from us */
+            (void)kill(box->init_pid, SIGKILL);
         return r;
+    }
     loop(box);
     if (box->findings->outcome == BOX_EXITED)
         count_orphans(box);
