@@ -53,7 +53,7 @@ struct box_options {
     int stdio[3];             /* 0: inherit; else an fd that becomes 0, 1, 2 */
     bool trace_reads;         /* what guests open and list goes on the tape too */
     bool allow_leak, allow_orphan;
-    bool wait_for_cpu; /* until a CPU can be had for real-time guests, where that is permitted */
+    bool wait_for_cpu; /* for a CPU for real-time guests, where that is permitted; not for ever */
     bool foreground;   /* the program gets the controlling terminal */
     const struct box_terminal *terminal; /* settle.h: a terminal of its own; NULL: none */
 };
@@ -95,6 +95,7 @@ struct box_findings { /* plain data: it crosses from the supervisor by a pipe */
     struct box_leak leaks[BOX_LEAKS_MAX];
     uint64_t orphans;
     bool lacks_namespaces;                 /* the machine permits none: bare.h */
+    bool lacked_cpu;                       /* other boxes had them while this one waited */
     uint64_t files_changed, files_outside; /* of the worktree, and elsewhere */
     struct proc_findings proc;
     enum box_input input;

@@ -16,6 +16,7 @@
  * permits: everything is still right, but threads that race may race differently. */
 #include "box/order.h"
 #include "base/fd.h"
+#include "base/wall.h"
 #include "base/when.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +26,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PRIORITY = 1, PRIORITY_INIT = 2, CPUS_MAX = 1024 };
+enum { PRIORITY = 1, PRIORITY_INIT = 2, CPUS_MAX = 1024, WAIT_FOR_CPU_S = 20 };
 
 static bool kernel_is_at_least(unsigned major, unsigned minor)
 {
@@ -70,7 +72,7 @@ static void pin(pid_t pid, int cpu)
 }
 
 /* The lock of a CPU, held as long as its fd is open; -1 if somebody else has it. */
-static int claim(int cpu, bool wait)
+static int claim(int cpu)
 {
     char path[48];
 
@@ -81,7 +83,7 @@ static int claim(int cpu, bool wait)
         if (fd >= 0)
             (void)fchmod(fd, 0666); /* for boxes of other users as well */
     }
-    if (fd < 0 || flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0)
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
         return -1;
     return take_fd(&fd);
 }
@@ -100,23 +102,41 @@ static int allowed_cpus(int cpus[CPUS_MAX])
     return count;
 }
 
-/* Claims a CPU of the upper half for a box of real-time tasks. */
+/* A CPU of the upper half. */
+static bool claim_any(struct box *box, const int *cpus, int count)
+{
+    for (int i = count - 1; i >= count / 2 && box->cpu_lock < 0; i--) {
+        box->cpu = cpus[i];
+        box->cpu_lock = claim(box->cpu);
+    }
+    return box->cpu_lock >= 0;
+}
+
+/* Claims one for a box of real-time tasks. Whoever compares runs waits for it, but not for ever: a
+ * server in another box may have it for days. */
 static bool claim_realtime_cpu(struct box *box, const int *cpus, int count)
 {
+    const struct timespec pause = {.tv_nsec = 5 * (long)NS_PER_MS};
     struct sched_param param = {0};
 
     if (count < 2 || !kernel_is_at_least(6, 12) || !set_realtime(PRIORITY))
         return false;
     (void)sched_setscheduler(0, SCHED_OTHER, &param); /* it was to see whether we may */
-    for (int i = count - 1; i >= count / 2 && box->cpu_lock < 0; i--) {
-        box->cpu = cpus[i];
-        box->cpu_lock = claim(box->cpu, false);
+    uint64_t deadline = wall_monotonic_ns() + WAIT_FOR_CPU_S * NS_PER_SEC;
+    while (!claim_any(box, cpus, count)) {
+        if (!box->options->wait_for_cpu)
+            return false;
+        if (wall_monotonic_ns() > deadline) {
+            box->findings->lacked_cpu = true;
+            leak_note(box,
+                      "other boxes had the CPUs that are for boxes alone, for %d s: this one went "
+                      "on beside them, and threads that race may race differently",
+                      WAIT_FOR_CPU_S);
+            return false;
+        }
+        (void)nanosleep(&pause, NULL);
     }
-    if (box->cpu_lock < 0 && box->options->wait_for_cpu) {
-        box->cpu = cpus[count - 1];
-        box->cpu_lock = claim(box->cpu, true);
-    }
-    return box->cpu_lock >= 0;
+    return true;
 }
 
 /* Where whoever is not a guest may run beside the box: never on a CPU that real-time boxes may have

@@ -44,6 +44,7 @@ const struct command command_verify = {
 struct one_run {
     char *directory; /* owned */
     int code;
+    bool lacked_cpu;
 };
 
 static int open_in(const char *directory, const char *name, struct err *err)
@@ -74,7 +75,7 @@ static int run_once(const struct box_options *asked, const char *root, unsigned 
     if (out < 0 || error < 0)
         return err->code;
     box.record = bundle;
-    box.wait_for_cpu = true;
+    box.wait_for_cpu = !findings.lacked_cpu; /* in the run before */
     box.stdio[0] = in;
     box.stdio[1] = out;
     box.stdio[2] = error;
@@ -85,6 +86,7 @@ static int run_once(const struct box_options *asked, const char *root, unsigned 
         findings.outcome == BOX_NOT_EXECUTABLE || findings.outcome == BOX_REFUSED)
         return err_set(err, -EIO, "%s", findings.text);
     ret->code = box_exit_code(&box, &findings);
+    ret->lacked_cpu |= findings.lacked_cpu;
     if (rename(place, ret->directory) < 0)
         return err_set(err, -errno, "move '%s' to '%s': %m", place, ret->directory);
     return 0;
@@ -175,7 +177,11 @@ static int verify_in(const struct cli_args *args, const struct box_options *box,
         (void)printf("{\"equal\":%s,\"exit_code\":%d,\"runs\":%u}\n", r ? "false" : "true",
                      first.code, done);
     else if (r)
-        (void)fprintf(stderr, "vitro: DIVERGED in run %u\n%s", done, buf_text(&text));
+        (void)fprintf(stderr, "vitro: DIVERGED in run %u\n%s%s", done, buf_text(&text),
+                      first.lacked_cpu || other.lacked_cpu
+                          ? "  note: other boxes had the CPUs; threads that race may have raced "
+                            "differently\n"
+                          : "");
     else
         (void)printf("vitro: ok  %u runs, equal in tape, output and exit status (%d)\n", runs,
                      first.code);
