@@ -24,7 +24,7 @@ static int64_t stamp_of(int fd)
     return status.st_ctim.tv_sec * (int64_t)NS_PER_SEC + status.st_ctim.tv_nsec;
 }
 
-/* 0 on kernels without fine stamps, or a moment that may be the tick. */
+/* A stamp of this moment, or of the last tick on kernels without fine ones. 0: none can be had. */
 static int64_t part_now(void)
 {
     CLEANUP(fd_close) int fd = memfd_create("stamp", MFD_CLOEXEC);
