@@ -355,6 +355,12 @@ void loader_prepare(struct box *box, struct task *task, const struct exec_stack 
 void loader_learn(const struct process *process, uint64_t at, long call);
 void loader_expect(struct box *box); /* looks at the machine's own before anybody needs it */
 void loader_done(struct box *box);
+
+/* loader_cpuid.c: whether a `mov; cpuid` here can be answered; and the patch that does, which takes
+ * two places of the page. */
+enum { LOADER_CPUID_SLOTS = 2 };
+bool loader_cpuid_at(const unsigned char *code, size_t left);
+bool loader_cpuid_patch(unsigned number, uint64_t at, unsigned char *site, unsigned char *patch);
 void listings_done(struct box *box);
 void exec_expect(void); /* looks at the kernel's vDSO before anybody needs it */
 uint64_t exec_vdso_symbol(const char *image, const char *name); /* its offset, or 0 */
@@ -387,11 +393,13 @@ void fast_patch(struct box *box, struct task *task); /* at the entry stop of suc
 enum { FAST_MOV_BYTES = 5 };                         /* mov $NUMBER, %eax */
 /* The number of such a call as compilers write it, or -1; so many bytes are before and behind. */
 long fast_call_at(const unsigned char *code, size_t before, size_t left);
-enum { FAST_SITE_BYTES = 7, FAST_PATCH_BYTES = 24 };
+enum { FAST_SITE_BYTES = 7, FAST_PATCH_BYTES = 24, FAST_PATCHES_MAX = BOX_PAGE / FAST_PATCH_BYTES };
 /* Makes the patch with this number for such a call at `at`, whose bytes are at `site`: changes
  * those, and puts what stands in the patch page into `patch`. False if there is no reaching it. */
 bool fast_make_patch(long call, unsigned number, uint64_t at, unsigned char *site,
                      unsigned char *patch);
+bool fast_in_reach(uint64_t from, uint64_t to); /* of a jump */
+void fast_put_jump(unsigned char *code, uint64_t at, uint64_t to);
 bool fast_fault(struct task *task); /* a SIGSEGV of a fast path's own: it goes on slowly */
 
 /* vclock.c */

@@ -15,8 +15,6 @@
 
 extern const char box_vdso_image[];
 
-enum { PATCHES_MAX = BOX_PAGE / FAST_PATCH_BYTES };
-
 static struct {
     long number;
     const char *name, *passed_name;
@@ -65,14 +63,14 @@ uint64_t fast_passed_ip(long number)
     return i < ARRAY_LENGTH(paths) ? paths[i].passed : 0;
 }
 
-static bool in_reach(uint64_t from, uint64_t to)
+bool fast_in_reach(uint64_t from, uint64_t to)
 {
     int64_t distance = (int64_t)(to - from);
 
     return distance > -INT64_C(0x7fffff00) && distance < INT64_C(0x7fffff00);
 }
 
-static void put_jump(unsigned char *code, uint64_t at, uint64_t to)
+void fast_put_jump(unsigned char *code, uint64_t at, uint64_t to)
 {
     int32_t distance = (int32_t)(to - (at + 5));
 
@@ -106,14 +104,15 @@ bool fast_make_patch(long call, unsigned number, uint64_t at, unsigned char *sit
     uint64_t place = BOX_PATCH_PAGE + (uint64_t)number * FAST_PATCH_BYTES;
     uint64_t back = at + FAST_SITE_BYTES;
 
-    if (number >= PATCHES_MAX || path == ARRAY_LENGTH(paths) || !in_reach(at, BOX_PATCH_PAGE))
+    if (number >= FAST_PATCHES_MAX || path == ARRAY_LENGTH(paths) ||
+        !fast_in_reach(at, BOX_PATCH_PAGE))
         return false;
     memset(patch, 0, FAST_PATCH_BYTES);
     memcpy(patch, site, 5);
     memcpy(patch + 5, "\x48\xb9", 2);
     memcpy(patch + 7, &back, sizeof back);
-    put_jump(patch + 15, place + 15, paths[path].entry);
-    put_jump(site, at, place);
+    fast_put_jump(patch + 15, place + 15, paths[path].entry);
+    fast_put_jump(site, at, place);
     site[5] = 0x66; /* a two-byte nop behind the jump, for who disassembles it */
     site[6] = 0x90;
     return true;

@@ -26,15 +26,17 @@
 enum {
     IMAGE_HEAD = 1024,  /* ELF header, program headers and the build id */
     TEXT_MAX = 1 << 20, /* glibc's has 150 kB */
-    PLACES_MAX = 64,
+    PLACES_MAX = 128,
     LEARN_BYTES = 8192,      /* behind the last place, where others may be found out */
     COUNTER_WITHIN = 40,     /* bytes from rdtsc to the shift that joins its halves */
     ENVIRONMENT_MAX = 32768, /* of which LD_DEBUG is looked for */
 };
 
+enum { PLACE_RDTSC = -1, PLACE_CPUID = -2 };
+
 struct place {
     uint64_t offset; /* in the text that is kept */
-    long call;       /* the number of a fast path's call; -1: rdtsc */
+    long call;       /* the number of a fast path's call, or one of the two below */
 };
 
 struct range {
@@ -53,7 +55,7 @@ struct loader {
     unsigned char *patched; /* owned */
     struct range ranges[PLACES_MAX];
     size_t range_count;
-    unsigned char patches[PLACES_MAX * FAST_PATCH_BYTES];
+    unsigned char patches[BOX_PAGE];
     unsigned patch_count;
 };
 
@@ -80,7 +82,7 @@ static void add_place(struct loader *loader, uint64_t offset, long call)
     loader->base = 0;
 }
 
-/* Both have this byte: rdtsc is 0f 31; a call is a mov of a constant, then 0f 05. */
+/* All have this byte: rdtsc is 0f 31; a call is a mov of a constant, then 0f 05; cpuid 0f a2. */
 static void search_text(struct loader *loader, const unsigned char *code, size_t length)
 {
     const unsigned char *end = code + length, *at = code;
@@ -88,10 +90,12 @@ static void search_text(struct loader *loader, const unsigned char *code, size_t
     for (; (at = memchr(at, 0x0f, (size_t)(end - at))) && end - at > 2; at++) {
         const unsigned char *site = at - FAST_MOV_BYTES;
         if (is_counter(at, (size_t)(end - at))) {
-            add_place(loader, (uint64_t)(at - code), -1);
+            add_place(loader, (uint64_t)(at - code), PLACE_RDTSC);
         } else if (site >= code) {
             long call = fast_call_at(site, (size_t)(site - code), (size_t)(end - site));
-            if (call >= 0)
+            if (loader_cpuid_at(site, (size_t)(end - site)))
+                add_place(loader, (uint64_t)(site - code), PLACE_CPUID);
+            else if (call >= 0)
                 add_place(loader, (uint64_t)(site - code), call);
         }
     }
@@ -210,6 +214,31 @@ static void add_range(struct loader *loader, size_t from, size_t to)
         loader->ranges[loader->range_count++] = (struct range){from, to};
 }
 
+/* Puts a place's patch behind the others, and what leads there into the text. Returns how many
+ * bytes of the text changed. */
+static size_t make_patch(const struct box *box, struct loader *loader, const struct place *place)
+{
+    unsigned char *site = loader->patched + place->offset;
+    unsigned char *patch = loader->patches + loader->patch_count * FAST_PATCH_BYTES;
+    uint64_t at = loader->base + loader->start + place->offset;
+
+    if (place->call == PLACE_RDTSC) {
+        memcpy(site, "\x66\x90", 2);
+        return 2;
+    }
+    if (place->call == PLACE_CPUID) {
+        if (!loader_cpuid_patch(loader->patch_count, at, site, patch))
+            return 0;
+        loader->patch_count += LOADER_CPUID_SLOTS;
+        return FAST_SITE_BYTES;
+    }
+    if (box->options->trace_reads ||
+        !fast_make_patch(place->call, loader->patch_count, at, site, patch))
+        return 0;
+    loader->patch_count++;
+    return FAST_SITE_BYTES;
+}
+
 static void make_patches(const struct box *box, struct loader *loader, uint64_t base)
 {
     if (!loader->patched)
@@ -218,21 +247,9 @@ static void make_patches(const struct box *box, struct loader *loader, uint64_t 
     loader->base = base;
     loader->range_count = loader->patch_count = 0;
     for (size_t i = 0; i < loader->count; i++) {
-        const struct place *place = &loader->places[i];
-        unsigned char *site = loader->patched + place->offset;
-        size_t length = 2;
-        if (place->call < 0) {
-            memcpy(site, "\x66\x90", length);
-        } else {
-            if (box->options->trace_reads ||
-                !fast_make_patch(place->call, loader->patch_count,
-                                 base + loader->start + place->offset, site,
-                                 loader->patches + loader->patch_count * FAST_PATCH_BYTES))
-                continue;
-            loader->patch_count++;
-            length = FAST_SITE_BYTES;
-        }
-        add_range(loader, place->offset, place->offset + length);
+        size_t changed = make_patch(box, loader, &loader->places[i]);
+        if (changed)
+            add_range(loader, loader->places[i].offset, loader->places[i].offset + changed);
     }
 }
 
