@@ -110,8 +110,10 @@ VITRO_API int vitro_term_send(vitro_term *t, const void *bytes, size_t length);
  * "<Paste some text>" (bracketed if the program asked for that), and the mouse: "<Click 3,10>",
  * "<Click right 3,10>", "<C-Click 3,10>", "<DoubleClick 3,10>", "<Drag 3,10 5,20>",
  * "<Wheel up 3,10>", "<Move 3,10>", "<FocusIn>", "<FocusOut>". Names are not case sensitive. Keys
- * are encoded as the program's modes ask. -EINVAL for an unknown name, before anything is sent;
- * -ENOTSUP for the mouse when the program has not asked for it. */
+ * are encoded as the program's modes ask. What follows an <Esc>, here or in the next call, comes
+ * after what the program has due within 1.5 s, so that it is a key by itself. -EINVAL for an
+ * unknown name, before anything is sent; -ENOTSUP for the mouse when the program has not asked for
+ * it. */
 VITRO_API int vitro_term_type(vitro_term *t, const char *keys);
 /* End of input: the terminal's EOF character (Ctrl-D). */
 VITRO_API int vitro_term_eof(vitro_term *t);

@@ -15,6 +15,7 @@
  * of it may differ from run to run, and a note says so. */
 #include "box/box_internal.h"
 #include "box/order.h"
+#include "box/settle.h"
 #include "base/trace.h"
 #include "base/wall.h"
 #include "base/when.h"
@@ -169,7 +170,9 @@ bool computing_step(struct box *box, uint64_t now_ns, bool any_event)
     box->deadlines.busy_ns += gap;
     if (computing->again)
         charge(box, 0);
-    if (!next || box->clock.mode != BOX_CLOCK_PAUSED || box->settle || !has_come(box, next))
+    if (!next || box->clock.mode != BOX_CLOCK_PAUSED || !has_come(box, next))
+        return false;
+    if (box->settle && !settle_asked(box)) /* whoever has the terminal does not wait for anything */
         return false;
     next = due_next(box);
     if (!next || !has_come(box, next) || box_over_max_time(box, next->due_ns))

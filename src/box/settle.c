@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* settle: the supervisor's side of settle.h. A box with a terminal never moves its clock by itself:
- * each step is asked for. */
+ * each step is asked for. Only guests that compute for seconds, while a request waits for them and
+ * somebody else for a time, make it move (computing.c). */
 #include "box/settle.h"
 #include "box/box_internal.h"
 #include "box/control.h"
@@ -137,6 +138,8 @@ bool settle_idle(struct box *box, struct deadline *next)
         return false;
     if (settle->request.op == SETTLE_STEP && vclock_held(&box->clock)) {
         int64_t until = settle->request.until_ns + box->clock.start_monotonic_ns;
+        if (until < vclock_now(&box->clock))
+            until = vclock_now(&box->clock); /* guests that computed were faster: computing.c */
         bool due = next && next->due_ns <= until;
         settle->request.op = SETTLE_WAIT;
         if (box_over_max_time(box, due ? next->due_ns : until))

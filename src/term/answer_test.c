@@ -64,7 +64,7 @@ static void keys_are(const char *modes, const char *keys, const char *bytes)
     CLEANUP(buf_done) struct buf sent = {0};
     struct err err = {0};
 
-    CHECK_OK(keys_encode(screen, keys, &sent, &err), err);
+    CHECK_OK(keys_encode(screen, keys, &sent, NULL, &err), err);
     CHECK_TEXT(buf_text(&sent), bytes);
 }
 

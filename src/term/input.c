@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* input: what a person does to the terminal, and how time is let pass. */
 #include "term/term_internal.h"
+#include "term/plain.h"
 #include "box/settle.h"
+#include "base/wall.h"
 #include "base/when.h"
 #include <errno.h>
 #include <signal.h>
@@ -34,21 +36,75 @@ static int rest(vitro_term *t)
     return t->settled ? 0 : drive_wait(t, &wait, false, &end);
 }
 
+/* Every other key begins with the byte of the Esc key, so programs wait a little before they take
+ * it for one: a second at most, where nobody said otherwise (curses, vim). A person's next key
+ * comes later than that, or is to. */
+static const uint64_t ESCAPE_NS = 3 * NS_PER_SEC / 2;
+
+/* The Esc that was typed last, if any, is a key by itself: what the program has due within that
+ * time happens. Manual clocks are moved by others. */
+static int part_from_escape(vitro_term *t)
+{
+    struct term_wait wait = term_wait_begin(t, 0, 2 * NS_PER_SEC);
+    enum drive_end end = DRIVE_SETTLED;
+
+    if (!t->escape.alone)
+        return 0;
+    t->escape.alone = false;
+    int r = t->settled ? 0 : drive_wait(t, &wait, false, &end);
+    while (r == 0 && end != DRIVE_ENDED && !drive_time_is_up(&wait)) {
+        uint64_t until = t->escape.at_ns + ESCAPE_NS;
+        if (end != DRIVE_SETTLED)
+            r = drive_wait(t, &wait, false, &end);
+        else if (!(t->flags & SETTLE_HELD) && wall_monotonic_ns() < t->escape.real_ns + ESCAPE_NS)
+            r = plain_pause(t, &wait, &end);
+        else if (!(t->flags & SETTLE_HELD) || t->flags & SETTLE_MANUAL || t->due_ns < 0 ||
+                 (uint64_t)t->due_ns > until)
+            break;
+        else
+            r = drive_step(t, &wait, until, false, &end);
+    }
+    return r;
+}
+
+/* Keys, with each Esc apart from what follows. */
+static int type_keys(vitro_term *t, const struct buf *bytes, const struct buf *escapes)
+{
+    const char *at = buf_text(bytes), *end = at + bytes->length;
+    const size_t *escape = (const void *)escapes->data;
+    size_t left = escapes->length / sizeof *escape;
+    int r = 0;
+
+    while (at < end && r == 0) {
+        size_t piece = (size_t)((left ? buf_text(bytes) + *escape : end) - at);
+        r = part_from_escape(t);
+        r = r < 0 ? r : type(t, at, piece);
+        t->escape.alone = left > 0;
+        t->escape.at_ns = t->elapsed_ns;
+        t->escape.real_ns = wall_monotonic_ns();
+        at += piece;
+        escape += left > 0;
+        left -= left > 0;
+    }
+    return r;
+}
+
 int vitro_term_send(vitro_term *t, const void *bytes, size_t length)
 {
+    t->escape.alone = false;
     return type(t, bytes, length);
 }
 
 int vitro_term_type(vitro_term *t, const char *keys)
 {
-    CLEANUP(buf_done) struct buf bytes = {0};
+    CLEANUP(buf_done) struct buf bytes = {0}, escapes = {0};
     struct err err = {0};
 
     int r = rest(t); /* keys are encoded as the modes of that moment ask */
     if (r < 0)
         return r;
-    r = keys_encode(term_screen(t), keys, &bytes, &err);
-    return r < 0 ? term_misuse(t, r, "%s", err.text) : type(t, buf_text(&bytes), bytes.length);
+    r = keys_encode(term_screen(t), keys, &bytes, &escapes, &err);
+    return r < 0 ? term_misuse(t, r, "%s", err.text) : type_keys(t, &bytes, &escapes);
 }
 
 int vitro_term_eof(vitro_term *t)
@@ -57,6 +113,7 @@ int vitro_term_eof(vitro_term *t)
     char eof = 4;
 
     int r = rest(t);
+    r = r < 0 ? r : part_from_escape(t);
     if (r < 0)
         return r;
     if (tcgetattr(t->slave, &modes) == 0 && modes.c_cc[VEOF])

@@ -210,7 +210,7 @@ static int add_name(struct screen *screen, const char *name, size_t length, bool
 }
 
 static int encode(struct screen *screen, const char *keys, bool check, struct buf *ret,
-                  struct err *err)
+                  struct buf *escapes, struct err *err)
 {
     int r = 0;
 
@@ -222,7 +222,11 @@ static int encode(struct screen *screen, const char *keys, bool check, struct bu
         if (*keys == '<' && !end) {
             r = unknown(keys + 1, strlen(keys + 1), err);
         } else if (*keys == '<') {
+            size_t before = ret->length;
+            bool byte = strncasecmp(keys, "<0x", 3) == 0;
             r = add_name(screen, keys + 1, (size_t)(end - keys - 1), check, ret, err);
+            if (escapes && !byte && ret->length == before + 1 && ret->data[before] == '\033')
+                buf_add(escapes, &ret->length, sizeof ret->length);
             keys = end + 1;
         } else {
             buf_addc(ret, *keys == '\n' ? '\r' : *keys);
@@ -233,9 +237,10 @@ static int encode(struct screen *screen, const char *keys, bool check, struct bu
     return r;
 }
 
-int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct err *err)
+int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct buf *escapes,
+                struct err *err)
 {
-    return encode(screen, keys, false, ret, err);
+    return encode(screen, keys, false, ret, escapes, err);
 }
 
 int term_check_keys(const char *keys, struct err *err)
@@ -243,5 +248,5 @@ int term_check_keys(const char *keys, struct err *err)
     CLEANUP(screen_free) struct screen *screen = screen_new(2, 2, 0);
     CLEANUP(buf_done) struct buf sent = {0};
 
-    return encode(screen, keys, true, &sent, err);
+    return encode(screen, keys, true, &sent, NULL, err);
 }

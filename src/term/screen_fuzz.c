@@ -42,6 +42,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)screen_pen_is_plain(whole);
     CLEANUP(buf_done) struct buf keys = {0};
     CLEANUP(mem_free) char *names = mem_dupn(data, size);
-    (void)keys_encode(whole, names, &keys, NULL);
+    (void)keys_encode(whole, names, &keys, NULL, NULL);
     return 0;
 }

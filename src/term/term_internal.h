@@ -73,6 +73,10 @@ struct vitro_term {
     int64_t due_ns;      /* as elapsed_ns; -1: nothing is due */
     uint32_t flags;      /* SETTLE_*, as of the last reply */
     bool settled, ended, started;
+    struct { /* the Esc key that was typed last, with nothing behind it yet */
+        bool alone;
+        uint64_t at_ns, real_ns; /* when: as elapsed_ns, and on the machine */
+    } escape;
     bool still;      /* there never was a program */
     bool opened;     /* there was a program */
     bool records;    /* a bundle is recorded */
@@ -141,8 +145,10 @@ size_t utf8_cut_tail(const char *bytes, size_t length); /* bytes of a character 
 void utf8_add_clean(struct buf *buf, const char *bytes, size_t length);
 
 /* ---- keys.c ---- */
-/* Bytes of "n<Enter>", as the modes of the screen ask. -EINVAL, -ENOTSUP with words. */
-int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct err *err);
+/* Bytes of "n<Enter>", as the modes of the screen ask. `escapes`, if not NULL, gets where each Esc
+ * key ends, as size_t. -EINVAL, -ENOTSUP with words. */
+int keys_encode(struct screen *screen, const char *keys, struct buf *ret, struct buf *escapes,
+                struct err *err);
 
 /* ---- pattern.c ---- */
 struct pattern;
