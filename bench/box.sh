@@ -59,6 +59,9 @@ echo "true: native $(calc %.1f "$m1 / 1e6"), strace -f $(calc %.1f "$m5 / 1e6"),
 medians 5 $(box) "$bench" sleep 10000 :: $(box) "$bench" sleep 0
 hop=$(calc %.1f "($m1 - $m2) / 10000 / 1000")
 row "idle hop: 10,000 sleeps of an hour" "$hop us each" "<= 40 us" "$hop <= 40"
+medians 3 $(box) "$bench" crowd 2000 :: $(box) "$bench" crowd 0
+hop=$(calc %.1f "($m1 - $m2) / 2000 / 1000")
+echo "idle hop beside 200 threads that are blocked|$hop us each||"
 
 medians 3 $(box) sh -c 'for i in $(seq 1000); do sleep 1; done' :: sh -c 'for i in $(seq 1000); do /bin/true; done'
 ratio=$(calc %.2f "$m1 / $m2")

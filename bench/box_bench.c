@@ -4,6 +4,7 @@
  *     box_bench clock COUNT     reads the monotonic clock
  *     box_bench cpu COUNT       computes
  *     box_bench sleep COUNT     sleeps for an hour, one after the other
+ *     box_bench crowd COUNT     the same beside 200 threads that wait for something else
  *     box_bench guests COUNT    so many processes that sleep for an hour side by side
  *
  * and the stopwatch outside of them, since time does not pass inside:
@@ -17,6 +18,7 @@
 #include "base/buf.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@
 
 extern char **environ;
 
-enum { COMMANDS_MAX = 16, ROUNDS_MAX = 1000 };
+enum { COMMANDS_MAX = 16, ROUNDS_MAX = 1000, CROWD = 200 };
 
 static int guest_clock(long count)
 {
@@ -55,6 +57,23 @@ static int guest_sleep(long count)
     for (long i = 0; i < count; i++)
         (void)nanosleep(&hour, NULL);
     return 0;
+}
+
+static void *wait_for_ever(void *unused)
+{
+    for (;;)
+        (void)pause();
+    return unused;
+}
+
+static int guest_crowd(long count)
+{
+    pthread_t thread;
+
+    for (int i = 0; i < CROWD; i++)
+        if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0)
+            return 1;
+    return guest_sleep(count);
 }
 
 static int guest_guests(long count)
@@ -150,6 +169,7 @@ int main(int argc, char **argv)
     } guests[] = {{"clock", guest_clock},
                   {"cpu", guest_cpu},
                   {"sleep", guest_sleep},
+                  {"crowd", guest_crowd},
                   {"guests", guest_guests}};
     long count = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 
@@ -159,6 +179,6 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], guests[i].name) == 0)
             return guests[i].run(count);
     (void)fprintf(stderr,
-                  "usage: box_bench clock|cpu|sleep|guests COUNT | time ROUNDS COMMAND...\n");
+                  "usage: box_bench clock|cpu|sleep|crowd|guests COUNT | time ROUNDS COMMAND...\n");
     return 2;
 }

@@ -121,15 +121,25 @@ struct task {
     struct wait wait;
     struct tap tap;
     struct blocked_call blocked; /* as of the last idle_check */
-    int syscall_fd, stat_fd;     /* of /proc/TID, -1 until first needed */
-    int slot;                    /* its return slot in the guest page; -1 until first needed */
-    int scratch;                 /* its piece of the guest page; -1: none */
+    /* of /proc/TID, -1 until first needed */
+    int syscall_fd, stat_fd, schedstat_fd;
+    bool mover;  /* still.c: was let go on since its process's time was noted */
+    int slot;    /* its return slot in the guest page; -1 until first needed */
+    int scratch; /* its piece of the guest page; -1: none */
     struct schedule schedule;
     struct process *tracer; /* a guest that holds it, sys_ptrace.c; borrowed, NULL: none */
     bool tracer_told;       /* that it is held */
 };
 
 struct posix_timer;
+
+struct stillness {                /* still.c */
+    bool known;                   /* the two sums are */
+    uint64_t total_ns, others_ns; /* CPU time when all were blocked last; without the movers' */
+    uint64_t now_ns;              /* the first, as of the last look */
+    uint64_t looked_in;           /* which was that, as idle_looks */
+    enum still { STILL_NOT, STILL_ALL, STILL_OTHERS } result; /* of it; OTHERS: all but movers */
+};
 
 struct process {
     pid_t pid;
@@ -138,6 +148,8 @@ struct process {
     struct process *next;   /* all processes, newest first */
     struct process *parent; /* who spawned it; NULL when that one is gone */
     unsigned children, threads_spawned, task_count;
+    unsigned movers; /* of its tasks, still.c */
+    struct stillness still;
     bool vdso_ready;           /* our pages are mapped */
     bool watched;              /* stopped at every call, for sys_socket.c */
     bool tapped;               /* the same, for sub_io.c */
@@ -148,6 +160,7 @@ struct process {
     uint64_t loader_base;
     bool stirred;       /* one of its threads was let go since all were blocked last, idle.c */
     uint64_t awake_in;  /* the look of idle.c at which a thread of it was not kept by us */
+    uint64_t kept_in;   /* the look at which a thread that is was seen to be so */
     bool shares_memory; /* made by vfork, still in its parent's memory: takes no slots */
     uint64_t slots[BOX_SLOTS / 64]; /* bits of those in use */
     uint64_t scratch;               /* the same of pieces of scratch memory */
@@ -239,8 +252,9 @@ struct box {
     bool main_ended, over;
     bool stirred; /* a signal was sent since all were blocked last, idle.c */
     uint64_t idle_looks;
-    bool dying;      /* a leader was seen dead before its threads: idle.c looks harder */
-    int main_status; /* as of wait(2) */
+    bool takes_turns; /* at that look: a sched_yield lets everybody run, still.c */
+    bool dying;       /* a leader was seen dead before its threads: idle.c looks harder */
+    int main_status;  /* as of wait(2) */
     uint64_t kernel_clock_gettime; /* its offset in the kernel's vDSO */
     struct listing *listings;      /* directories being read in pieces; listing.c */
     uint64_t listings_ever;
@@ -433,6 +447,14 @@ void control_add_pending(struct box *box, struct buf *buf, size_t max); /* a JSO
 /* idle.c */
 enum idle { IDLE_NO, IDLE_YES, IDLE_OUTSIDE };
 enum idle idle_check(struct box *box);
+bool idle_cpu_ns(struct task *task, uint64_t *ret); /* what the thread has used of the CPU */
+
+/* still.c */
+void still_begin(struct box *box);                       /* a look begins */
+bool still_is(struct box *box, const struct task *task); /* where it was when all were blocked */
+void still_remember(struct box *box);                    /* all are blocked */
+void still_moved(struct task *task);                     /* we let it go on */
+void still_forget(struct task *task);                    /* it is gone */
 bool idle_blocked_on_output(struct box *box);
 int idle_state_letter(struct task *task); /* of /proc/TID/stat; 0 when it is gone */
 bool idle_blocked_call(struct task *task, struct blocked_call *ret); /* false while it runs */

@@ -165,6 +165,7 @@ void task_resume(struct box *box, struct task *task, int signal)
     task->state = TASK_RUNNING;
     if (task->process)
         task->process->stirred = true;
+    still_moved(task);
     /* A task that was killed answers ESRCH; its exit is reported by the next wait. */
     const struct process *process = task->process;
     bool calls =

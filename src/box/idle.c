@@ -88,6 +88,16 @@ bool idle_blocked_call(struct task *task, struct blocked_call *ret)
     return true;
 }
 
+bool idle_cpu_ns(struct task *task, uint64_t *ret)
+{
+    char text[128];
+
+    if (read_proc(task->tid, "schedstat", &task->schedstat_fd, text, sizeof text) <= 0)
+        return false;
+    *ret = strtoull(text, NULL, 10);
+    return true;
+}
+
 /* A vfork parent waits for its child uninterruptibly; in anything else that means the disk, or a
  * lock of the kernel's. */
 static bool waits_for_vfork(struct task *task)
@@ -111,15 +121,21 @@ static bool never_waits_for_disk(long number)
 }
 
 /* A task that we keep stopped is out of our hands once it is killed: it runs then, to its end, and
- * this is where that shows first. Only its own process can do that unseen (exit_group, a fault),
- * and only while a thread of it may have run since the last time that all were blocked. */
+ * this is where that shows first. Only its own process can do that unseen (exit_group, exec, a
+ * fault), only while a thread of it may have run since the last time that all were blocked, and
+ * only to all its threads at once: one that answers speaks for those that we keep. */
 static bool is_kept(const struct box *box, const struct task *task)
 {
-    const struct process *process = task->process;
+    struct process *process = task->process;
     unsigned long message;
 
-    return (!box->stirred && !process->stirred && process->awake_in != box->idle_looks) ||
-           ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &message) == 0;
+    if ((!box->stirred && !process->stirred && process->awake_in != box->idle_looks) ||
+        process->kept_in == box->idle_looks)
+        return true;
+    if (ptrace(PTRACE_GETEVENTMSG, task->tid, NULL, &message) < 0)
+        return false;
+    process->kept_in = box->idle_looks;
+    return true;
 }
 
 static bool is_blocked(struct box *box, struct task *task)
@@ -130,6 +146,7 @@ static bool is_blocked(struct box *box, struct task *task)
     case TASK_PARKED:
         return is_kept(box, task) && (task != box->hold.task || hold_lasts(box, task));
     case TASK_LISTENING: /* until SIGCONT, which makes it run without our doing */
+        task->process->awake_in = box->idle_looks;
         letter = idle_state_letter(task);
         return letter == 't' || letter == 'T';
     case TASK_NEW:
@@ -138,6 +155,9 @@ static bool is_blocked(struct box *box, struct task *task)
     case TASK_RUNNING:
         break;
     }
+    if (still_is(box, task))
+        return true;
+    task->process->awake_in = box->idle_looks;
     bool off = idle_blocked_call(task, &task->blocked);
     if (off && wait_ends_at_once(&task->blocked))
         return false; /* the kernel sleeps until its timer is heard, and no longer */
@@ -165,12 +185,10 @@ static bool all_blocked(struct box *box)
     bool dying = box->dying;
 
     box->idle_looks++;
+    still_begin(box);
     FOR_EACH_TASK(box, task)
-    if (task->state != TASK_PARKED) {
-        if (!is_blocked(box, task))
-            return false;
-        task->process->awake_in = box->idle_looks;
-    }
+    if (task->state != TASK_PARKED && !is_blocked(box, task))
+        return false;
     FOR_EACH_TASK(box, task)
     if (task->state == TASK_PARKED && !is_blocked(box, task))
         return false;
@@ -228,6 +246,7 @@ enum idle idle_check(struct box *box)
     if (event_waits() || (one_cpu ? own_switches() : all_switches(box)) != before)
         return IDLE_NO;
     forget_stirs(box);
+    still_remember(box);
     return idle_blocked_on_output(box) ? IDLE_OUTSIDE : IDLE_YES;
 }
 

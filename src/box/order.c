@@ -219,3 +219,10 @@ void order_watch(const struct box *box, bool above)
     if (box->realtime)
         (void)set_realtime(above ? PRIORITY_INIT : PRIORITY);
 }
+
+bool order_takes_turns(const struct box *box)
+{
+    struct sched_param param = {0};
+
+    return box->realtime && sched_getparam(0, &param) == 0 && param.sched_priority == PRIORITY;
+}

@@ -14,3 +14,5 @@ void order_apart(const struct box *box);
 void order_behind(const struct box *box, pid_t tid);
 /* The supervisor gets the CPU whenever it wants it, or in its turn. */
 void order_watch(const struct box *box, bool above);
+/* Now, a sched_yield of the supervisor's lets every guest run that can. */
+bool order_takes_turns(const struct box *box);

@@ -31,7 +31,7 @@ struct task *task_add(struct box *box, pid_t tid)
 
     assert(!task_find(box, tid));
     task->tid = tid;
-    task->syscall_fd = task->stat_fd = task->slot = task->scratch = -1;
+    task->syscall_fd = task->stat_fd = task->schedstat_fd = task->slot = task->scratch = -1;
     task->next_in_bucket = *bucket(box, tid);
     *bucket(box, tid) = task;
     task->next = box->first_task;
@@ -56,6 +56,8 @@ void task_remove(struct box *box, struct task *task)
     hold_forget(box, task);
     fd_close(task->syscall_fd);
     fd_close(task->stat_fd);
+    fd_close(task->schedstat_fd);
+    still_forget(task);
     box->task_count--;
     struct process *process = task->process;
     if (process && task->slot >= 0)
