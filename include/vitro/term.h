@@ -22,7 +22,8 @@
  * only vitro_term_advance moves it. With `plain`, or a real clock, time is real, and settled means
  * that all processes sleep.
  *
- * Stream and screen. The stream is every byte the program wrote, in order; a cursor in it moves
+ * Stream and screen. The stream is every byte the program wrote, in order. A text is found in it
+ * where a person reads it, also over colours, modes and titles in between; a cursor in it moves
  * behind each match. The screen is what a terminal makes of the stream. A frame is the screen at a
  * moment when the program was settled; all are kept, with their virtual times.
  *

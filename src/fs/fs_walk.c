@@ -218,20 +218,21 @@ static void notice_links(struct fs_walk *walk, const char *path, const struct en
         walk->first_linked = mem_dup(path);
 }
 
-/* A name of a file that has several in the upper, changed or not. */
+/* A name of a file that has several in the upper, changed or not; or in a directory that was
+ * moved, with all in it where it was. */
 static void notice_name(struct fs_walk *walk, const char *path, const struct entry *entry)
 {
-    if (entry->upper.type != FS_FILE || entry->upper.st.st_nlink < 2 ||
-        fs_walk_is_outside(walk, path))
+    const struct fs_side *side = entry->upper.type == FS_NONE ? &entry->origin : &entry->upper;
+
+    if (side->type != FS_FILE || side->st.st_nlink < 2 || fs_walk_is_outside(walk, path))
         return;
     if (walk->name_count == walk->name_capacity) {
         walk->name_capacity = walk->name_capacity ? walk->name_capacity * 2 : 64;
         walk->names = mem_grow(walk->names, walk->name_capacity * sizeof *walk->names);
     }
     const char *inside = fs_walk_inside(walk, path);
-    walk->names[walk->name_count++] =
-        (struct fs_name){entry->upper.st.st_dev, entry->upper.st.st_ino,
-                         arena_dup(&walk->changes->arena, inside, strlen(inside))};
+    walk->names[walk->name_count++] = (struct fs_name){
+        side->st.st_dev, side->st.st_ino, arena_dup(&walk->changes->arena, inside, strlen(inside))};
 }
 
 static int walk_entry(struct fs_walk *walk, const struct place *place, const char *name,

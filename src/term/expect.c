@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* expect: questions about the stream. */
+/* expect: questions about the stream. A text is found in its bytes, and in what a person reads of
+ * them (words.h), whichever begins first; places are those of the bytes. */
 #include "term/term_internal.h"
 #include "box/settle.h"
 #include "base/text.h"
@@ -11,8 +12,8 @@
 enum { ALTERNATIVES_MAX = 64 };
 
 struct search { /* one pattern and how far it was looked for */
-    struct pattern *pattern;
-    size_t from;
+    struct pattern *pattern, *read;
+    size_t from, read_from; /* in the stream, and in its words */
     bool found;
     struct pattern_match match;
 };
@@ -27,29 +28,68 @@ struct expectation {
     int which; /* the alternative that came first; -1 */
 };
 
-static int search_begin(struct search *search, const char *text, size_t length, bool regex,
-                        size_t from, struct err *err)
+static int search_begin(struct search *search, vitro_term *t, const char *text, size_t length,
+                        bool regex, size_t from, struct err *err)
 {
-    *search = (struct search){.from = from};
-    return pattern_new(text, length ? length : strlen(text), regex, &search->pattern, err);
+    words_feed(&t->words, &t->log.stream);
+    *search = (struct search){.from = from, .read_from = words_from_stream(&t->words, from)};
+    length = length ? length : strlen(text);
+    int r = pattern_new(text, length, regex, &search->pattern, err);
+    return r < 0 ? r : pattern_new(text, length, regex, &search->read, err);
 }
 
-static int search_on(struct search *search, const vitro_term *t, bool more, struct err *err)
+static void search_end(struct search *search)
 {
+    pattern_free(search->pattern);
+    pattern_free(search->read);
+}
+
+static void place_in_stream(const struct words *words, size_t *start, size_t *end)
+{
+    if (*start == SIZE_MAX) /* a group that took no part */
+        return;
+    *end = *end > *start ? words_to_stream(words, *end - 1) + 1 : words_to_stream(words, *end);
+    *start = words_to_stream(words, *start);
+}
+
+static int search_words(struct search *search, vitro_term *t, bool more, struct pattern_match *ret,
+                        struct err *err)
+{
+    words_feed(&t->words, &t->log.stream);
+    if (!t->words.cuts.length)
+        return 0; /* they are the same */
+    int r = pattern_find(search->read, t->words.text.data, t->words.text.length, &search->read_from,
+                         more, ret, err);
+    if (r > 0)
+        place_in_stream(&t->words, &ret->start, &ret->end);
+    for (unsigned i = 0; r > 0 && i < ret->groups; i++)
+        place_in_stream(&t->words, &ret->group_start[i], &ret->group_end[i]);
+    return r;
+}
+
+static int search_on(struct search *search, vitro_term *t, bool more, struct err *err)
+{
+    struct pattern_match read;
+
     if (!search->pattern || search->found)
         return search->found;
     int r = pattern_find(search->pattern, t->log.stream.data, t->log.stream.length, &search->from,
                          more, &search->match, err);
-    search->found = r > 0;
-    return r;
+    int also = r < 0 ? r : search_words(search, t, more, &read, err);
+    if (also < 0)
+        return also;
+    if (also > 0 && (!r || read.start < search->match.start))
+        search->match = read;
+    search->found = r > 0 || also > 0;
+    return search->found;
 }
 
 static void end(struct expectation *e)
 {
     for (size_t i = 0; i < e->count; i++)
-        pattern_free(e->wanted[i].pattern);
-    pattern_free(e->before.pattern);
-    pattern_free(e->not_seen.pattern);
+        search_end(&e->wanted[i]);
+    search_end(&e->before);
+    search_end(&e->not_seen);
 }
 
 static void name_wanted(struct expectation *e, const char *first)
@@ -75,20 +115,20 @@ static int begin(struct expectation *e, vitro_term *t, struct err *err)
     for (; r == 0 && all[e->count]; e->count++) {
         if (e->count == ALTERNATIVES_MAX)
             return err_set(err, -E2BIG, "more than %d alternatives", ALTERNATIVES_MAX);
-        r = search_begin(&e->wanted[e->count], all[e->count], what->any ? 0 : what->length,
+        r = search_begin(&e->wanted[e->count], t, all[e->count], what->any ? 0 : what->length,
                          what->regex, e->start, err);
     }
     if (r == 0 && what->before)
-        r = search_begin(&e->before, what->before, 0, what->regex, e->start, err);
+        r = search_begin(&e->before, t, what->before, 0, what->regex, e->start, err);
     if (r == 0 && what->not_seen)
-        r = search_begin(&e->not_seen, what->not_seen, 0, what->regex, e->start, err);
+        r = search_begin(&e->not_seen, t, what->not_seen, 0, what->regex, e->start, err);
     if (r == 0)
         name_wanted(e, all[0]);
     return r;
 }
 
 /* -1 while nothing was found; else the alternative whose match begins first. */
-static int first_found(struct expectation *e, const vitro_term *t, bool more, struct err *err)
+static int first_found(struct expectation *e, vitro_term *t, bool more, struct err *err)
 {
     int best = -1;
 
@@ -149,7 +189,7 @@ static void tell(const vitro_term *t, const struct expectation *e, struct vitro_
     memcpy(ret->group_end, match->group_end, sizeof ret->group_end);
 }
 
-/* A text may stand on the screen and not in the stream, where colours come between its words. */
+/* A text may stand on the screen and not in the stream, where the cursor is moved in between. */
 static bool screen_shows(vitro_term *t, const char *text)
 {
     struct vitro_term_state state;
@@ -171,9 +211,8 @@ static void explain(vitro_term *t, const struct expectation *e)
 
     for (; !e->what->regex && *all; all++)
         if (**all && screen_shows(t, *all)) {
-            term_fail_hint(t,
-                           "the screen shows it, but the output has escape sequences in between: "
-                           "ask what the screen contains");
+            term_fail_hint(t, "the screen shows it, but the output moves the cursor in between: "
+                              "ask what the screen contains");
             return;
         }
 }
@@ -197,7 +236,7 @@ int vitro_term_expect(vitro_term *t, const struct vitro_term_expect *what,
     }
     if (r == 0)
         r = drive_until(t, &e.wait, true, check, &e, e.wanted_text);
-    if (r == -ENOMSG)
+    if (r == -ENOMSG || r == -ETIME || r == -ETIMEDOUT)
         explain(t, &e);
     if (r >= 0 && e.which >= 0) {
         if (!what->keep_cursor && e.wanted[e.which].match.end > t->cursor)

@@ -49,6 +49,7 @@ static void end(vitro_term *t)
     fd_close(t->socket);
     screen_free(t->screen);
     log_done(&t->log);
+    words_done(&t->words);
     buf_done(&t->failure_summary);
     buf_done(&t->failure_text);
     free(t->cast_path);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "term/words.h"
 #include "vitro/term.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,6 +66,7 @@ struct vitro_term {
     size_t output_max;
     struct log log;
     size_t cursor;
+    struct words words;    /* the stream, as far as it was searched */
     struct screen *screen; /* live; fed up to screen_fed, with events up to screen_event */
     size_t screen_fed, screen_event;
     struct buf answers;  /* what the terminal answers to queries, on its way to the program */

@@ -67,6 +67,11 @@ test_that "hard links of the worktree are kept when written to, as root" '
     box -- sh -c "echo more >>a; cat b" >../out; untouched; printf "a\nmore\n" | cmp - ../out
     run "$VITRO" diff "$BUNDLE"; err_has "$WT/a'\'' has other names on disk: they are not in the diff"'
 
+test_that "hard links of the worktree are kept when their directory is moved, as root" '
+    fs_begin root; mkdir -p d/e; echo a >d/a; ln d/a d/e/b; echo c >d/c; ready
+    box -- sh -c "mv d m"; untouched
+    "$VITRO" apply "$BUNDLE" >/dev/null; [ "$(stat -c %h m/a m/e/b m/c | tr -d "\\n")" = 221 ]; [ m/a -ef m/e/b ]'
+
 # The kernel keeps them by an index, which it does not have for users (docs/decisions/0020).
 test_that "hard links of the worktree part when written to, as a user" '
     fs_begin user; echo a >a; ln a b; ready
