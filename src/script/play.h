@@ -60,6 +60,8 @@ struct play {
     unsigned recorded;       /* programs that left a recording */
     vitro_term *clients[16]; /* of tmux, until the scenario ends */
     size_t client_count;
+    vitro_term **left; /* owned; sessions whose programs left others, until the scenario ends */
+    size_t left_count;
     struct play_beside *beside;  /* owned; programs that run beside the scenario, the last first */
     struct play_beside *current; /* whose lines are playing */
 };

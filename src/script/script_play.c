@@ -268,6 +268,9 @@ static int play_once(const struct script_case *which, const struct script_option
     }
     for (size_t i = 0; i < play.client_count; i++)
         vitro_term_close(play.clients[i]);
+    for (size_t i = 0; i < play.left_count; i++)
+        vitro_term_close(play.left[i]);
+    free(play.left);
     play_stop_all(&play);
     if (sandbox_close(take_ptr(&play.sandbox), &leaks, &err) < 0 && r == 0) {
         ret->status = SCRIPT_FAILED;

@@ -147,7 +147,12 @@ static void close_session(struct play *play, struct box_options *box)
     vitro_term_state(play->session, &state);
     if (!play->plain)
         play_clock_after(play, box, state.virtual_ns);
-    vitro_term_close(play->session);
+    if (term_left_some(play->session)) { /* a server is there for the lines that follow */
+        play->left = mem_grow(play->left, (play->left_count + 1) * sizeof *play->left);
+        play->left[play->left_count++] = play->session;
+    } else {
+        vitro_term_close(play->session);
+    }
     play->session = NULL;
 }
 

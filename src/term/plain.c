@@ -3,6 +3,7 @@
  * process of the session sleeps, and did not run between two looks. */
 #include "term/plain.h"
 #include "term/guard.h"
+#include "term/term.h"
 #include "box/settle.h"
 #include "base/fd.h"
 #include "base/wall.h"
@@ -253,4 +254,13 @@ int plain_pause(vitro_term *t, const struct term_wait *wait, enum drive_end *ret
 
     (void)poll(fds, 2, left_ms < 50 ? (int)left_ms : 50);
     return drive_wait(t, wait, true, ret);
+}
+
+bool term_left_some(const vitro_term *t)
+{
+    struct look look = {0};
+
+    if (t->plain && t->ended)
+        look_below(t->plain, t->plain->guard.pid, &look, 0);
+    return look.tasks > 0;
 }
