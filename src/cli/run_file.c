@@ -45,21 +45,32 @@ static void add_option(json_t *words, const struct cli_args *args, const struct 
     }
 }
 
-static json_t *environment(void)
+/* By names, too: {"env": ["API_KEY=..."]}. */
+static json_t *environment(const struct secrets *secrets)
 {
-    CLEANUP(secrets_free) struct secrets *secrets = NULL;
-    struct err err;
-    json_t *list = json_array();
+    CLEANUP(buf_done) struct buf text = {0}, hidden = {0};
+    json_t *list = json_array(), *scrubbed = NULL;
 
-    (void)secrets_new(&(struct secrets_options){0}, &secrets, &err);
-    for (char **at = environ; *at; at++) {
-        CLEANUP(buf_done) struct buf hidden = {0};
-        bool is_secret = secrets_scrub_bytes(secrets, *at, strlen(*at), &hidden);
-        const char *text = is_secret ? buf_text(&hidden) : *at;
-        if (text_is_utf8(text, strlen(text)))
-            json_array_append_new(list, json_string(text));
+    for (char **at = environ; *at; at++)
+        if (text_is_utf8(*at, strlen(*at)))
+            json_array_append_new(list, json_string(*at));
+    CLEANUP(json_free) json_t *object = json_pack("{s:o}", "env", list);
+    json_add_canonical(&text, object);
+    if (secrets_scrub_data(secrets, "run", text.data, text.length, &hidden) &&
+        json_parse(hidden.data, hidden.length, "environment", &scrubbed, NULL) == 0) {
+        json_free(object);
+        object = scrubbed;
     }
-    return list;
+    return json_incref(json_object_get(object, "env"));
+}
+
+/* A word with a token in it. What else looks like NAME=value may be a line of a script. */
+static json_t *without_tokens(const struct secrets *secrets, const char *word)
+{
+    CLEANUP(buf_done) struct buf hidden = {0};
+    bool any = secrets_scrub_bytes(secrets, word, strlen(word), &hidden);
+
+    return json_string(any ? buf_text(&hidden) : word);
 }
 
 static const char *const input_words[] = {
@@ -103,23 +114,27 @@ int run_file_write(const struct cli_args *args, const struct box_findings *findi
     CLEANUP(json_free) json_t *words = json_array();
     CLEANUP(buf_done) struct buf text = {0};
     CLEANUP(mem_free) char *directory = getcwd(NULL, 0);
+    CLEANUP(secrets_free) struct secrets *secrets = NULL;
     const char *const *operands;
     size_t count = cli_operands(args, &operands);
+    int r = secrets_new(NULL, &secrets, err);
 
+    if (r < 0)
+        return r;
     for (const struct cli_option *option = command_run.options; option->name; option++)
         add_option(words, args, option);
     json_array_append_new(words, json_string("--"));
     for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(words, json_string(operands[i])) < 0)
+        if (json_array_append_new(words, without_tokens(secrets, operands[i])) < 0)
             return 0; /* an argument that is not text: the run can be seen, but not repeated */
     CLEANUP(json_free)
     json_t *file =
         json_pack("{s:s, s:o, s:s, s:o, s:i, s:O}", "directory", directory ? directory : ".", "env",
-                  environment(), "format", "vitro-run", "stdin", input_of(findings), "version",
-                  RUN_FILE_VERSION, "words", words);
+                  environment(secrets), "format", "vitro-run", "stdin", input_of(findings),
+                  "version", RUN_FILE_VERSION, "words", words);
     json_add_canonical(&text, file);
     buf_addc(&text, '\n');
-    int r = bundle_open(path, &bundle, err);
+    r = bundle_open(path, &bundle, err);
     if (r < 0)
         return r;
     CLEANUP(mem_free) char *name = bundle_path(bundle, "run.json");

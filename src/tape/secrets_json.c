@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Payloads: the rules that need to know the member a string stands under. A payload is taken apart
  * only when a quick look says that it may hold something, or a field rule names its kind. */
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "tape/secrets.h"
@@ -72,6 +73,38 @@ static json_t *scrub_string(struct walk *walk, const char *text, size_t length, 
     return walk->replace ? json_stringn(buf_text(&out), out.length) : NULL;
 }
 
+/* {"content_hash": H, "text": T}: bytes that somebody wrote, and no NAME=value. What is hidden in
+ * them is hidden from their hash, too. False for other objects. */
+static bool scrub_payload(struct walk *walk, json_t *object, bool named)
+{
+    const json_t *text = json_object_get(object, "text");
+    CLEANUP(buf_done) struct buf out = {0};
+    size_t length = walk->path.length;
+    const char *rule = NULL;
+
+    if (!json_is_string(text) || !json_is_string(json_object_get(object, "content_hash")))
+        return false;
+    const char *bytes = json_string_value(text);
+    buf_adds(&walk->path, ".text");
+    if (named || is_named_field(walk)) {
+        if (json_string_length(text) && !secrets_is_placeholder(bytes, json_string_length(text))) {
+            rule = named ? "name" : "field";
+            secrets_add_placeholder(walk->secrets, rule, bytes, json_string_length(text), &out);
+        }
+    } else {
+        rule = secrets_scan(walk->secrets, bytes, json_string_length(text), &out);
+    }
+    if (rule)
+        found(walk, rule);
+    buf_cut(&walk->path, length);
+    if (rule && walk->replace) {
+        struct hash hash = hash_of(out.data, out.length);
+        json_object_set_new(object, "text", json_stringn(out.data, out.length));
+        json_object_set_new(object, "content_hash", json_string(hash_to_text(&hash).text));
+    }
+    return true;
+}
+
 static json_t *scrub_value(struct walk *walk, json_t *value, bool named);
 
 static void scrub_object(struct walk *walk, json_t *object, bool named)
@@ -103,7 +136,7 @@ static json_t *scrub_value(struct walk *walk, json_t *value, bool named)
 
     if (json_is_string(value))
         return scrub_string(walk, json_string_value(value), json_string_length(value), named);
-    if (json_is_object(value))
+    if (json_is_object(value) && !scrub_payload(walk, value, named))
         scrub_object(walk, value, named);
     for (size_t i = 0; json_is_array(value) && i < json_array_size(value); i++) {
         buf_addf(&walk->path, "[%zu]", i);

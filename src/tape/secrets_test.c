@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tape/secrets.h"
+#include "base/hash.h"
+#include "base/json.h"
 #include "lib/check.h"
 #include "tape/secrets_shapes.h"
 #include "tape/tape.h"
@@ -80,6 +82,41 @@ TEST(what_stands_under_the_name_of_a_secret_is_hidden)
             check_fail(__FILE__, __LINE__, "%s is still there", hidden);
         CHECK_HAS(hidden, "<secret:name:");
     }
+}
+
+/* What a program wrote is no NAME=value, however it begins: it would be lost as a whole. */
+TEST(texts_of_payloads_keep_all_but_tokens_and_their_hashes_are_those_of_what_is_left)
+{
+    static const char token[] = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    static const char *const texts[] = {"Enter your password\na=b\n", "TOKEN=\nA=b\n",
+                                        "PASSWORD=x\nmore\n"};
+    CLEANUP(secrets_free) struct secrets *secrets = rules(NULL);
+
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        CLEANUP(json_free)
+        json_t *object =
+            json_pack("{s:{s:s, s:s}}", "stdout_payload", "content_hash", "0", "text", texts[i]);
+        CLEANUP(buf_done) struct buf data = {0};
+        json_add_canonical(&data, object);
+        CLEANUP(mem_free) char *same = scrub(secrets, "subprocess", buf_text(&data));
+        CHECK_TEXT(same, buf_text(&data));
+    }
+    CLEANUP(buf_done) struct buf data = {0}, left = {0};
+    buf_addf(&data,
+             "{\"stdout_payload\":{\"content_hash\":\"0\",\"text\":\"A_TOKEN=%s\\nB=c\\n\"}}",
+             token);
+    CHECK_TRUE(secrets_scrub_data(secrets, "subprocess", data.data, data.length, &left));
+    CLEANUP(json_free) json_t *object = NULL;
+    struct err err = {0};
+    CHECK_OK(json_parse(left.data, left.length, "left", &object, &err), err);
+    const json_t *payload = json_object_get(object, "stdout_payload");
+    const char *text = json_string_value(json_object_get(payload, "text"));
+    CHECK_HAS(text, "A_TOKEN=<secret:github:");
+    CHECK_HAS(text, ">\nB=c\n");
+    struct hash hash = hash_of(text, strlen(text));
+    CHECK_TEXT(json_string_value(json_object_get(payload, "content_hash")),
+               hash_to_text(&hash).text);
+    CHECK_TRUE(!secrets_find_data(secrets, "subprocess", left.data, left.length, NULL));
 }
 
 TEST(ordinary_words_are_left_alone)
