@@ -2,28 +2,14 @@
 # commands run in turn, several times, and medians are compared. GO_SLEEPS=N (100,000) and GUESTS=N (10,000)
 # change the rows that take longest.
 set -euo pipefail
+. bench/lib/figures.sh
 bench=$O/bench/box_bench vitro=$O/vitro
 go_sleeps=${GO_SLEEPS:-100000} guests=${GUESTS:-10000}
 mkdir -p "$PWD/$O/bench"
 dir=$(mktemp -d "$PWD/$O/bench/work.XXXXXX") # not in /tmp, which a box has of its own
 trap 'rm -rf "$dir"' EXIT
 
-row() { # row WHAT MEASURED TARGET CONDITION-FOR-AWK
-    local verdict=MISSED
-    awk "BEGIN { exit !($4) }" && verdict=ok
-    echo "$1|$2|$3|$verdict"
-}
-calc() { awk "BEGIN { printf \"$1\", $2 }"; }
 have() { command -v "$1" >/dev/null 2>&1; }
-medians() { # medians ROUNDS COMMAND... [:: COMMAND...]: sets m1, m2, ... (real ns) and c1, c2, ... (CPU ns)
-    local i=0 real cpu
-    while read -r real cpu; do
-        i=$((i + 1))
-        printf -v "m$i" %s "$real"
-        printf -v "c$i" %s "$cpu"
-    done < <("$bench" time "$@")
-    [ $i -gt 0 ]
-}
 box() { echo "$vitro run -q --max-procs 20000 --"; }
 
 echo "load of the machine while this runs (1 minute)|$(cut -d' ' -f1 /proc/loadavg)||"

@@ -1,5 +1,6 @@
 # Clocks: reading a paused one, libc's through the interposer, and a million who sleep on it. Event logs: appending, subscribing, being told. COUNT=N changes the number (1,000,000).
 set -euo pipefail
+. bench/lib/figures.sh
 bench=$O/bench/host_bench
 count=${COUNT:-1000000}
 
@@ -10,11 +11,6 @@ best_of() { # best_of TASK COUNT: the least of five runs, in ns
         [ -n "$best" ] && [ "$ns" -ge "$best" ] || best=$ns
     done
     echo "$best"
-}
-row() { # row WHAT MEASURED TARGET CONDITION-FOR-AWK
-    local verdict=MISSED
-    awk "BEGIN { exit !($4) }" && verdict=ok
-    echo "$1|$2|$3|$verdict"
 }
 
 each=$(awk -v ns="$(best_of read 100000000)" 'BEGIN { printf "%.2f", ns / 100000000 }')

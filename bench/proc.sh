@@ -1,26 +1,11 @@
 # Subprocesses: recording beside not recording, playing beside running, finding one of many recordings.
 set -euo pipefail
+. bench/lib/figures.sh
 bench=$O/bench/box_bench proc=$O/bench/proc_bench vitro=$PWD/$O/vitro
 mkdir -p "$PWD/$O/bench"
 dir=$(mktemp -d "$PWD/$O/bench/work.XXXXXX") # not in /tmp, which a box has of its own
 trap 'rm -rf "$dir"' EXIT
 bench=$PWD/$bench proc=$PWD/$proc
-
-row() { # row WHAT MEASURED TARGET CONDITION-FOR-AWK
-    local verdict=MISSED
-    awk "BEGIN { exit !($4) }" && verdict=ok
-    echo "$1|$2|$3|$verdict"
-}
-calc() { awk "BEGIN { printf \"$1\", $2 }"; }
-medians() { # medians ROUNDS COMMAND... [:: COMMAND...]: sets m1, m2, ... (real ns) and c1, c2, ... (CPU ns)
-    local i=0 real cpu
-    while read -r real cpu; do
-        i=$((i + 1))
-        printf -v "m$i" %s "$real"
-        printf -v "c$i" %s "$cpu"
-    done < <("$bench" time "$@")
-    [ $i -gt 0 ]
-}
 
 few=$("$proc" lookup 10) many=$("$proc" lookup 100000)
 row "lookup: $few ns among 10 recordings, $many ns among 100,000 (caches)" "$(calc %.1f "$many / 1000") us" "<= 5 us" "$many <= 5000"

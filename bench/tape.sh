@@ -1,5 +1,6 @@
 # The tape: writer, reader beside jq, diff beside reading. RECORDS=N changes the size (1,000,000).
 set -euo pipefail
+. bench/lib/figures.sh
 bench=$O/bench/tape_bench
 records=${RECORDS:-1000000}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/vitro-bench.XXXXXX")
@@ -16,11 +17,6 @@ ns_of() { # ns_of COMMAND...: the best of three runs, in ns
     echo "$best"
 }
 field() { awk -v n="$1" '{ print $n }'; }
-row() { # row WHAT MEASURED TARGET CONDITION-FOR-AWK
-    local verdict=MISSED
-    awk "BEGIN { exit !($4) }" && verdict=ok
-    echo "$1|$2|$3|$verdict"
-}
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 
 # The writer is one thread that never waits, so its own CPU time (user and system) is taken: neighbours on the
