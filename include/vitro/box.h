@@ -13,10 +13,11 @@
  *     vitro_box_free(box);
  *
  * What a box makes virtual is told in vitro-run(1). Functions that can fail return -errno and fill
- * `error`, which may be NULL. The supervisor of a box is a child process of the caller's. Neither
- * the caller's signal mask nor its handlers or environment are changed. A box ends when its
- * program ends, when it is killed or freed, and with the thread that spawned it. One handle is for
- * one thread at a time; boxes are independent of each other. */
+ * `error`, which may be NULL; for a box that is NULL they fail with -EINVAL. The supervisor of a
+ * box is a child process of the caller's. Neither the caller's signal mask nor its handlers or
+ * environment are changed. A box ends when its program ends, when it is killed or freed, and with
+ * the thread that spawned it. One handle is for one thread at a time; boxes are independent of each
+ * other. */
 #ifndef VITRO_BOX_H
 #define VITRO_BOX_H
 

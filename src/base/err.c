@@ -59,3 +59,10 @@ int err_hint(struct err *err, const char *format, ...)
     }
     return err->code;
 }
+
+int err_no_handle(struct err *err, const char *what, const char *maker)
+{
+    err_set(err, -EINVAL, "there is no %s: NULL was given", what);
+    (void)err_hint(err, "%s returned it, and its error says why", maker);
+    return -EINVAL;
+}

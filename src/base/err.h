@@ -20,6 +20,9 @@ struct err {
 int err_set(struct err *err, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 int err_setv(struct err *err, int code, const char *format, va_list args) PRINTF_LIKE(3, 0);
 
+/* For public functions whose handle is NULL: `what` ("box") was to be made by `maker`. -EINVAL. */
+int err_no_handle(struct err *err, const char *what, const char *maker);
+
 /* Puts "context: " before the text; returns the code already set. */
 int err_wrap(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 

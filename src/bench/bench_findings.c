@@ -134,8 +134,10 @@ int bench_find(struct vitro_bench *bench, struct vitro_bench_findings *ret, stru
 
 void vitro_bench_findings_done(struct vitro_bench_findings *findings)
 {
-    struct hidden *hidden = findings->hidden;
+    struct hidden *hidden = findings ? findings->hidden : NULL;
 
+    if (!findings)
+        return;
     if (hidden) {
         vitro_leak_list_done(&hidden->leaks);
         process_findings_done(&hidden->calls);

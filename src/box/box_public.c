@@ -184,7 +184,15 @@ vitro_box *box_spawn_in_terminal(const struct vitro_box_options *options,
 
 vitro_box *vitro_box_spawn(const struct vitro_box_options *options, struct vitro_box_error *error)
 {
+    static const struct vitro_box_options none;
+
+    options = options ? options : &none;
     return box_spawn_in_terminal(options, NULL, error);
+}
+
+static int no_box(struct vitro_box_error *error)
+{
+    return err_no_handle(as_err(error), "box", "vitro_box_spawn");
 }
 
 static int read_capture(int fd, struct buf *ret, struct err *err)
@@ -233,6 +241,11 @@ static int collect(vitro_box *box, struct err *err)
 
 int vitro_box_wait(vitro_box *box, struct vitro_box_findings *ret, struct vitro_box_error *error)
 {
+    struct vitro_box_findings unused;
+
+    if (!box)
+        return no_box(error);
+    ret = ret ? ret : &unused;
     const struct box_findings *found = &box->findings;
     int r = box->ended ? 0 : collect(box, as_err(error));
 
@@ -274,7 +287,7 @@ int vitro_box_wait(vitro_box *box, struct vitro_box_findings *ret, struct vitro_
 
 void vitro_box_kill(vitro_box *box)
 {
-    if (box->ended)
+    if (!box || box->ended)
         return;
     box->killed = true;
     box_kill(&box->child);
@@ -282,7 +295,7 @@ void vitro_box_kill(vitro_box *box)
 
 int vitro_box_fd(const vitro_box *box)
 {
-    return box->child.report_fd;
+    return box ? box->child.report_fd : -1;
 }
 
 void vitro_box_free(vitro_box *box)
@@ -352,12 +365,16 @@ static int ask_now(vitro_box *box, const char *request, int64_t *ret_ns, struct 
 
 int vitro_box_clock_now(vitro_box *box, int64_t *ret_ns, struct vitro_box_error *error)
 {
+    if (!box)
+        return no_box(error);
     return ask_now(box, "{\"op\":\"now\"}\n", ret_ns, as_err(error));
 }
 
 int vitro_box_clock_advance(vitro_box *box, uint64_t by_ns, int64_t *ret_ns,
                             struct vitro_box_error *error)
 {
+    if (!box)
+        return no_box(error);
     CLEANUP(mem_free) char *request = NULL;
 
     if (by_ns > INT64_MAX / 4)
@@ -368,6 +385,8 @@ int vitro_box_clock_advance(vitro_box *box, uint64_t by_ns, int64_t *ret_ns,
 
 int vitro_box_clock_set(vitro_box *box, int64_t to_ns, struct vitro_box_error *error)
 {
+    if (!box)
+        return no_box(error);
     CLEANUP(mem_free) char *request =
         mem_format("{\"op\":\"set\",\"ns\":%lld}\n", (long long)to_ns);
 
@@ -377,6 +396,8 @@ int vitro_box_clock_set(vitro_box *box, int64_t to_ns, struct vitro_box_error *e
 int vitro_box_clock_pending(vitro_box *box, struct vitro_box_pending *ret, size_t max,
                             struct vitro_box_error *error)
 {
+    if (!box)
+        return no_box(error);
     CLEANUP(json_free) json_t *value = NULL;
     int r = ask(box, "{\"op\":\"pending\"}\n", &value, as_err(error));
     json_t *list = json_object_get(value, "pending"), *one;

@@ -441,3 +441,24 @@ TEST(cassettes_of_a_box_that_cannot_be_are_said)
     CHECK_TRUE(!vitro_box_spawn(&options, &error));
     CHECK_HAS(error.text, "needs a path");
 }
+
+TEST(no_box_no_crash)
+{
+    struct vitro_box_error error = {0};
+    struct vitro_box_pending pending;
+
+    CHECK_TRUE(!vitro_box_spawn(NULL, &error));
+    CHECK_HAS(error.text, "the program's name is empty");
+    CHECK_INT(vitro_box_wait(NULL, NULL, &error), -EINVAL);
+    CHECK_HAS(error.text, "there is no box");
+    CHECK_HAS(error.text, "vitro_box_spawn");
+    CHECK_INT(vitro_box_clock_now(NULL, NULL, NULL), -EINVAL);
+    CHECK_INT(vitro_box_clock_advance(NULL, 1, NULL, NULL), -EINVAL);
+    CHECK_INT(vitro_box_clock_set(NULL, 1, NULL), -EINVAL);
+    CHECK_INT(vitro_box_clock_pending(NULL, &pending, 1, NULL), -EINVAL);
+    CHECK_INT(vitro_box_fd(NULL), -1);
+    vitro_box_kill(NULL);
+    static const char *const argv[] = {"true", NULL};
+    CLEANUP(vitro_box_free_) vitro_box *box = spawn(&(struct vitro_box_options){.argv = argv});
+    CHECK_OK(vitro_box_wait(box, NULL, &error), error); /* who does not want to know */
+}

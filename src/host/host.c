@@ -227,6 +227,8 @@ int vitro_net_get(struct vitro_net *net, const char *url, struct vitro_net_respo
 
 void vitro_net_response_done(struct vitro_net_response *response)
 {
+    if (!response)
+        return;
     strings_free(response->headers);
     free(response->body);
     free(response->final_url);

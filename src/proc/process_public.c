@@ -123,6 +123,9 @@ static int open_cassette(vitro_cassette *tape, const struct vitro_cassette_optio
 vitro_cassette *vitro_cassette_open(const struct vitro_cassette_options *options,
                                     struct vitro_process_error *error)
 {
+    static const struct vitro_cassette_options none;
+
+    options = options ? options : &none;
     vitro_cassette *tape = mem_alloc(sizeof *tape);
     struct err err = {0};
     int r = open_cassette(tape, options, &err);
@@ -340,8 +343,10 @@ int vitro_process_run(vitro_cassette *tape, const struct vitro_process_call *cal
     struct err err = {0};
     int r;
 
+    if (!result)
+        return process_tell(&err, err_set(&err, -EINVAL, "a call needs a result"), error);
     *result = (struct vitro_process_result){0};
-    if (!call->argv || !call->argv[0] || !*call->argv[0])
+    if (!call || !call->argv || !call->argv[0] || !*call->argv[0])
         return process_tell(&err, err_set(&err, -EINVAL, "a call needs a program"), error);
     if (!tape || tape->words.mode == ASKED_OFF) {
         r = run_live(NULL, SIZE_MAX, NULL, call, result, &err);
@@ -375,6 +380,8 @@ int vitro_process_run(vitro_cassette *tape, const struct vitro_process_call *cal
 
 void vitro_process_result_done(struct vitro_process_result *result)
 {
+    if (!result)
+        return;
     free(result->output);
     free(result->error_output);
     *result = (struct vitro_process_result){0};

@@ -158,3 +158,17 @@ TEST(what_is_played_takes_as_long_as_it_did_on_a_mocked_clock)
     }
     vitro_clock_free(clock);
 }
+
+TEST(no_options_and_no_call_are_told)
+{
+    struct vitro_process_error error = {0};
+    struct vitro_process_result result = {0};
+
+    CHECK_TRUE(!vitro_cassette_open(NULL, &error));
+    CHECK_HAS(error.text, "a cassette needs a path");
+    CHECK_INT(vitro_process_run(NULL, NULL, &result, &error), -EINVAL);
+    CHECK_HAS(error.text, "a call needs a program");
+    CHECK_INT(shell(NULL, "true", NULL, NULL, &error), -EINVAL);
+    CHECK_HAS(error.text, "a call needs a result");
+    vitro_process_result_done(NULL);
+}

@@ -100,51 +100,77 @@ int vitro_sandbox_close(vitro_sandbox *s, struct vitro_box_error *error)
     return r;
 }
 
+static int no_sandbox(struct vitro_box_error *error)
+{
+    return err_no_handle(as_err(error), "sandbox", "vitro_sandbox_open");
+}
+
+/* For functions about a command, as shims are. */
+static int check_command(const vitro_sandbox *s, const char *command, struct vitro_box_error *error)
+{
+    if (!s)
+        return no_sandbox(error);
+    return command ? 0 : err_set(as_err(error), -EINVAL, "shim: no command was given");
+}
+
 const char *vitro_sandbox_root(const vitro_sandbox *s)
 {
-    return s->inner->root;
+    return s ? s->inner->root : "";
 }
 
 const char *vitro_sandbox_home(const vitro_sandbox *s)
 {
-    return s->inner->home;
+    return s ? s->inner->home : "";
 }
 
 const char *vitro_sandbox_work(const vitro_sandbox *s)
 {
-    return s->inner->work;
+    return s ? s->inner->work : "";
 }
 
 const char *vitro_sandbox_shims(const vitro_sandbox *s)
 {
-    return s->inner->bin;
+    return s ? s->inner->bin : "";
 }
 
 const char *const *vitro_sandbox_env(const vitro_sandbox *s)
 {
-    return (const char *const *)s->inner->env;
+    return s ? (const char *const *)s->inner->env : NULL;
 }
 
 int vitro_sandbox_env_set(vitro_sandbox *s, const char *name, const char *value,
                           struct vitro_box_error *error)
 {
+    if (!s)
+        return no_sandbox(error);
+    if (!name)
+        return err_set(as_err(error), -EINVAL, "set a variable: no name was given");
     return sandbox_env_set(s->inner, name, value, as_err(error));
 }
 
 int vitro_sandbox_write(vitro_sandbox *s, const char *path, const void *bytes, size_t length,
                         struct vitro_box_error *error)
 {
+    if (!s)
+        return no_sandbox(error);
+    if (!path || (length && !bytes))
+        return err_set(as_err(error), -EINVAL, "write into a sandbox: no %s given",
+                       path ? "bytes were" : "path was");
     return sandbox_write(s->inner, path, bytes, length, as_err(error));
 }
 
 int vitro_sandbox_begin(vitro_sandbox *s, struct vitro_box_error *error)
 {
+    if (!s)
+        return no_sandbox(error);
     return shim_flush(s->inner, as_err(error));
 }
 
 int vitro_sandbox_box(vitro_sandbox *s, struct vitro_box_options *options,
                       struct vitro_box_error *error)
 {
+    if (!s)
+        return no_sandbox(error);
     options->envp = vitro_sandbox_env(s);
     options->writable = s->writable;
     options->share_tmp = 1;
@@ -158,6 +184,8 @@ int vitro_sandbox_box(vitro_sandbox *s, struct vitro_box_options *options,
 vitro_term *vitro_sandbox_spawn(vitro_sandbox *s, const char *const *env, const char *const *argv,
                                 struct vitro_box_error *error)
 {
+    if (!s)
+        return (void)no_sandbox(error), NULL;
     struct vitro_term_options options = {
         .box.argv = argv, .env = env, .term = sandbox_env_get(s->inner, "TERM")};
 
@@ -278,6 +306,12 @@ static json_t *answer_json(const struct vitro_shim_rule *rule)
 int vitro_shim_reply(vitro_sandbox *s, const char *command, const struct vitro_shim_rule *rule,
                      struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
+    if (!rule)
+        return err_set(as_err(error), -EINVAL, "shim '%s': no rule was given", command);
     CLEANUP(json_free) json_t *json =
         json_pack("{s:{}, s:[o], s:s}", "match", "answers", answer_json(rule), "kind",
                   rule->planned ? "plan" : "stub");
@@ -295,12 +329,20 @@ int vitro_shim_reply(vitro_sandbox *s, const char *command, const struct vitro_s
 int vitro_shim_success(vitro_sandbox *s, const char *command, const char *output,
                        struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
     return shim_set_else(s->inner, command, shim_answer_success(output), as_err(error));
 }
 
 int vitro_shim_failure(vitro_sandbox *s, const char *command, const char *errors,
                        struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
     return shim_set_else(s->inner, command, shim_answer_failure(errors ? errors : "", 1),
                          as_err(error));
 }
@@ -308,6 +350,12 @@ int vitro_shim_failure(vitro_sandbox *s, const char *command, const char *errors
 int vitro_shim_record(vitro_sandbox *s, const char *command, const char *cassette,
                       struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
+    if (!cassette)
+        return err_set(as_err(error), -EINVAL, "shim '%s': no cassette was given", command);
     const char *ci = getenv("CI");
 
     if (ci && *ci)
@@ -326,6 +374,12 @@ int vitro_shim_record(vitro_sandbox *s, const char *command, const char *cassett
 int vitro_shim_replay(vitro_sandbox *s, const char *command, const char *cassette,
                       struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
+    if (!cassette)
+        return err_set(as_err(error), -EINVAL, "shim '%s': no cassette was given", command);
     return shim_replay(s->inner, command, cassette, as_err(error));
 }
 
@@ -385,6 +439,10 @@ static void tell_call(vitro_sandbox *s, const json_t *entry, struct vitro_shim_c
 int vitro_shim_call(vitro_sandbox *s, const char *command, size_t index,
                     struct vitro_shim_call *ret, struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
     int r = read_log(s, error);
     const json_t *entry = r < 0 ? NULL : shim_call_at(&s->log, command, index);
 
@@ -399,6 +457,10 @@ int vitro_shim_call(vitro_sandbox *s, const char *command, size_t index,
 
 int vitro_shim_call_count(vitro_sandbox *s, const char *command, struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
     int r = read_log(s, error);
 
     return r < 0 ? r : (int)shim_call_count(&s->log, command);
@@ -420,6 +482,10 @@ static int tell_calls(vitro_sandbox *s, const char *command, const char *const *
 int vitro_shim_called(vitro_sandbox *s, const char *command, const char *const *texts,
                       struct vitro_shim_call *ret, struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
     int r = read_log(s, error);
     const json_t *entry = r < 0 ? NULL : shim_call_with(&s->log, command, texts);
 
@@ -434,6 +500,10 @@ int vitro_shim_called(vitro_sandbox *s, const char *command, const char *const *
 int vitro_shim_never_called(vitro_sandbox *s, const char *command, const char *const *texts,
                             struct vitro_box_error *error)
 {
+    int bad = check_command(s, command, error);
+
+    if (bad < 0)
+        return bad;
     int r = read_log(s, error);
 
     if (r < 0 || !shim_call_with(&s->log, command, texts))
@@ -445,17 +515,23 @@ int vitro_shim_never_called(vitro_sandbox *s, const char *command, const char *c
 
 const char *vitro_tmux_socket(vitro_sandbox *s)
 {
-    return sandbox_tmux_socket(s->inner);
+    return s ? sandbox_tmux_socket(s->inner) : "";
 }
 
 int vitro_tmux_install(vitro_sandbox *s, struct vitro_box_error *error)
 {
+    if (!s)
+        return no_sandbox(error);
     return sandbox_tmux_install(s->inner, as_err(error));
 }
 
 int vitro_tmux_try(vitro_sandbox *s, const char *const *args, char **ret_output,
                    struct vitro_box_error *error)
 {
+    if (!s)
+        return no_sandbox(error);
+    if (!args)
+        return err_set(as_err(error), -EINVAL, "tmux: no arguments were given");
     CLEANUP(buf_done) struct buf output = {0};
     int r = sandbox_tmux(s->inner, args, &output, as_err(error));
 
@@ -480,6 +556,10 @@ int vitro_tmux(vitro_sandbox *s, const char *const *args, char **ret_output,
 
 vitro_term *vitro_tmux_pane(vitro_sandbox *s, const char *target, struct vitro_box_error *error)
 {
+    if (!s)
+        return (void)no_sandbox(error), NULL;
+    if (!target)
+        return (void)err_set(as_err(error), -EINVAL, "tmux: no pane was given"), NULL;
     CLEANUP(buf_done) struct buf bytes = {0};
     unsigned rows, cols;
 

@@ -287,3 +287,29 @@ TEST(a_null_sandbox_closes)
 {
     CHECK_INT(vitro_sandbox_close(NULL, NULL), 0);
 }
+
+TEST(no_sandbox_no_crash)
+{
+    struct vitro_box_error error = {0};
+
+    CHECK_INT(vitro_sandbox_begin(NULL, &error), -EINVAL);
+    CHECK_HAS(error.text, "there is no sandbox");
+    CHECK_HAS(error.text, "vitro_sandbox_open");
+    CHECK_TRUE(!vitro_sandbox_spawn(NULL, NULL, shell("true"), NULL));
+    CHECK_INT(vitro_sandbox_write(NULL, "a", "b", 1, NULL), -EINVAL);
+    CHECK_INT(vitro_shim_success(NULL, "gh", NULL, NULL), -EINVAL);
+    CHECK_INT(vitro_shim_call_count(NULL, "gh", NULL), -EINVAL);
+    CHECK_INT(vitro_tmux(NULL, NULL, NULL, NULL), -EINVAL);
+    CHECK_TEXT(vitro_sandbox_root(NULL), "");
+    vitro_sandbox *s = open_here("misused");
+    CHECK_INT(vitro_sandbox_env_set(s, NULL, "x", &error), -EINVAL);
+    CHECK_HAS(error.text, "no name was given");
+    CHECK_INT(vitro_sandbox_write(s, NULL, "x", 1, &error), -EINVAL);
+    CHECK_INT(vitro_shim_reply(s, "gh", NULL, &error), -EINVAL);
+    CHECK_HAS(error.text, "shim 'gh': no rule was given");
+    CHECK_INT(vitro_shim_never_called(s, NULL, NULL, &error), -EINVAL);
+    CHECK_HAS(error.text, "no command was given");
+    CHECK_INT(vitro_shim_replay(s, "gh", NULL, &error), -EINVAL);
+    CHECK_INT(vitro_tmux_try(s, NULL, NULL, &error), -EINVAL);
+    CHECK_OK(vitro_sandbox_close(s, &error), error);
+}

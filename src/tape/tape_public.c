@@ -6,6 +6,7 @@
 #include "tape/tape_reader.h"
 #include "vitro/tape.h"
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 static_assert(sizeof(struct vitro_tape_error) == sizeof(struct err), "one layout");
@@ -24,6 +25,18 @@ static struct err *as_err(struct vitro_tape_error *error)
     return (struct err *)error;
 }
 
+static int no_tape(struct vitro_tape_error *error, const char *maker)
+{
+    return err_no_handle(as_err(error), "tape", maker);
+}
+
+static const char *path_given(const char *path, struct vitro_tape_error *error)
+{
+    if (!path)
+        (void)err_set(as_err(error), -EINVAL, "open a tape: no path was given");
+    return path;
+}
+
 vitro_tape_writer *vitro_tape_create(const char *path, const struct vitro_tape_options *options,
                                      struct vitro_tape_error *error)
 {
@@ -31,6 +44,8 @@ vitro_tape_writer *vitro_tape_create(const char *path, const struct vitro_tape_o
     struct tape_writer *writer = NULL;
 
     options = options ? options : &none;
+    if (!path_given(path, error))
+        return NULL;
     if (tape_writer_open(
             &(struct tape_writer_options){.path = path,
                                           .argv = options->argv,
@@ -49,6 +64,10 @@ vitro_tape_writer *vitro_tape_create(const char *path, const struct vitro_tape_o
 int vitro_tape_record(vitro_tape_writer *tape, const struct vitro_tape_entry *entry,
                       struct vitro_tape_error *error)
 {
+    if (!tape)
+        return no_tape(error, "vitro_tape_create");
+    if (!entry)
+        return err_set(as_err(error), -EINVAL, "tape record: no entry was given");
     struct tape_record record = {
         .kind = entry->kind ? tape_kind_find(entry->kind, strlen(entry->kind)) : TAPE_UNKNOWN,
         .kind_name = entry->kind,
@@ -66,6 +85,8 @@ int vitro_tape_record(vitro_tape_writer *tape, const struct vitro_tape_entry *en
 int vitro_tape_put(vitro_tape_writer *tape, const void *bytes, size_t length, char ret_hash[65],
                    struct vitro_tape_error *error)
 {
+    if (!tape)
+        return no_tape(error, "vitro_tape_create");
     struct hash hash;
     int r = tape_writer_put(tape->writer, bytes, length, &hash, as_err(error));
 
@@ -78,6 +99,8 @@ int vitro_tape_put(vitro_tape_writer *tape, const void *bytes, size_t length, ch
 
 int vitro_tape_close(vitro_tape_writer *tape, struct vitro_tape_error *error)
 {
+    if (!tape)
+        return no_tape(error, "vitro_tape_create");
     int r = tape_writer_close(tape->writer, as_err(error));
 
     tape_writer_free(tape->writer);
@@ -87,6 +110,8 @@ int vitro_tape_close(vitro_tape_writer *tape, struct vitro_tape_error *error)
 
 vitro_tape_reader *vitro_tape_open(const char *path, struct vitro_tape_error *error)
 {
+    if (!path_given(path, error))
+        return NULL;
     struct tape_reader *reader = NULL;
 
     if (tape_reader_open(&(struct tape_reader_options){.path = path}, &reader, as_err(error)) < 0)
@@ -99,6 +124,8 @@ vitro_tape_reader *vitro_tape_open(const char *path, struct vitro_tape_error *er
 int vitro_tape_next(vitro_tape_reader *tape, struct vitro_tape_entry *ret,
                     struct vitro_tape_error *error)
 {
+    if (!tape)
+        return no_tape(error, "vitro_tape_open");
     struct tape_entry entry;
     int r = tape_reader_next(tape->reader, &entry, as_err(error));
 
@@ -136,6 +163,8 @@ void vitro_tape_reader_free(vitro_tape_reader *tape)
 int64_t vitro_tape_compare(const char *recorded, const char *replay, const char *mode,
                            char **ret_report, struct vitro_tape_error *error)
 {
+    if (!path_given(recorded, error) || !path_given(replay, error))
+        return -EINVAL;
     CLEANUP(fidelity_report_done) struct fidelity_report report = {0};
     struct fidelity_options options = {.recorded = recorded, .replay = replay};
     struct buf text = {0};

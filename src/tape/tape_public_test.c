@@ -72,3 +72,24 @@ TEST(failures_have_words_or_go_without)
     CHECK_HAS(error.text, "is no name of a kind");
     CHECK_OK(vitro_tape_close(tape, &error), error);
 }
+
+TEST(no_tape_no_crash)
+{
+    struct vitro_tape_error error = {0};
+    struct vitro_tape_entry entry = {.kind = "note", .data = "{}"};
+    char hash[65];
+
+    CHECK_TRUE(!vitro_tape_create(NULL, NULL, &error));
+    CHECK_HAS(error.text, "no path was given");
+    CHECK_TRUE(!vitro_tape_open(NULL, &error));
+    CHECK_INT(vitro_tape_record(NULL, &entry, &error), -EINVAL);
+    CHECK_HAS(error.text, "there is no tape");
+    CHECK_INT(vitro_tape_put(NULL, "a", 1, hash, NULL), -EINVAL);
+    CHECK_INT(vitro_tape_close(NULL, NULL), -EINVAL);
+    CHECK_INT(vitro_tape_next(NULL, &entry, NULL), -EINVAL);
+    CHECK_INT(vitro_tape_compare(NULL, "a", "strict", NULL, NULL), -EINVAL);
+    vitro_tape_writer *tape = vitro_tape_create(tmp_path("empty.tape"), NULL, &error);
+    CHECK_INT(vitro_tape_record(tape, NULL, &error), -EINVAL);
+    CHECK_HAS(error.text, "no entry was given");
+    CHECK_OK(vitro_tape_close(tape, &error), error);
+}

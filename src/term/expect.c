@@ -220,6 +220,10 @@ static void explain(vitro_term *t, const struct expectation *e)
 int vitro_term_expect(vitro_term *t, const struct vitro_term_expect *what,
                       struct vitro_term_match *ret)
 {
+    if (!t)
+        return -EINVAL;
+    if (!what)
+        return term_misuse(t, -EINVAL, "nothing is expected: NULL was given");
     struct expectation e = {.what = what, .which = -1};
     struct err err = {0};
 
@@ -266,6 +270,10 @@ static int settle_within(vitro_term *t, const struct term_wait *wait)
 
 int vitro_term_expect_not(vitro_term *t, const struct vitro_term_expect *what)
 {
+    if (!t)
+        return -EINVAL;
+    if (!what)
+        return term_misuse(t, -EINVAL, "nothing is expected: NULL was given");
     struct expectation e = {.what = what, .which = -1};
     struct err err = {0};
 
@@ -295,6 +303,8 @@ static int check_reading(vitro_term *t, void *arg, bool settled)
 
 int vitro_term_expect_read(vitro_term *t, uint64_t within_ns, uint64_t ceiling_ns)
 {
+    if (!t)
+        return -EINVAL;
     struct term_wait wait = term_wait_begin(t, within_ns, ceiling_ns);
 
     return drive_until(t, &wait, false, check_reading, NULL, "that the program reads its terminal");
@@ -303,17 +313,19 @@ int vitro_term_expect_read(vitro_term *t, uint64_t within_ns, uint64_t ceiling_n
 const char *vitro_term_output(const vitro_term *t, size_t *ret_length)
 {
     if (ret_length)
-        *ret_length = t->log.stream.length;
-    return buf_text(&t->log.stream);
+        *ret_length = t ? t->log.stream.length : 0;
+    return t ? buf_text(&t->log.stream) : "";
 }
 
 size_t vitro_term_cursor(const vitro_term *t)
 {
-    return t->cursor;
+    return t ? t->cursor : 0;
 }
 
 int vitro_term_cursor_set(vitro_term *t, size_t offset)
 {
+    if (!t)
+        return -EINVAL;
     if (offset > t->log.stream.length)
         return term_misuse(t, -ERANGE, "cursor %zu: the stream has %zu bytes", offset,
                            t->log.stream.length);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/wall.h"
 #include "base/when.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -39,6 +40,16 @@ static void publish(vitro_term *t, enum vitro_term_why why, int code)
 
 const struct vitro_term_failure *vitro_term_failure(vitro_term *t)
 {
+    static const struct vitro_term_failure none = {
+        .why = VITRO_TERM_USAGE,
+        .code = -EINVAL,
+        .summary = "there is no session: NULL was given",
+        .text = "there is no session: NULL was given\n"
+                "hint: vitro_term_open returned it, and its error says why\n",
+    };
+
+    if (!t)
+        return &none;
     if (!t->failure.text)
         forget(t);
     return &t->failure;
@@ -214,6 +225,8 @@ void term_fail_hint(vitro_term *t, const char *words)
 
 char *vitro_term_dump(vitro_term *t)
 {
+    if (!t)
+        return NULL;
     struct buf text = {0};
 
     buf_adds(&text, "the session's clock shows ");

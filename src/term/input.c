@@ -91,12 +91,20 @@ static int type_keys(vitro_term *t, const struct buf *bytes, const struct buf *e
 
 int vitro_term_send(vitro_term *t, const void *bytes, size_t length)
 {
+    if (!t)
+        return -EINVAL;
+    if (length && !bytes)
+        return term_misuse(t, -EINVAL, "send: no bytes were given");
     t->escape.alone = false;
     return type(t, bytes, length);
 }
 
 int vitro_term_type(vitro_term *t, const char *keys)
 {
+    if (!t)
+        return -EINVAL;
+    if (!keys)
+        return term_misuse(t, -EINVAL, "type: no keys were given");
     CLEANUP(buf_done) struct buf bytes = {0}, escapes = {0};
     struct err err = {0};
 
@@ -109,6 +117,8 @@ int vitro_term_type(vitro_term *t, const char *keys)
 
 int vitro_term_eof(vitro_term *t)
 {
+    if (!t)
+        return -EINVAL;
     struct termios modes;
     char eof = 4;
 
@@ -123,6 +133,8 @@ int vitro_term_eof(vitro_term *t)
 
 int vitro_term_resize(vitro_term *t, unsigned rows, unsigned cols)
 {
+    if (!t)
+        return -EINVAL;
     struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
 
     if (rows < 1 || cols < 2 || rows > 1000 || cols > 1000) /* a wide character needs two */
@@ -143,6 +155,8 @@ int vitro_term_resize(vitro_term *t, unsigned rows, unsigned cols)
 
 int vitro_term_signal(vitro_term *t, int signal)
 {
+    if (!t)
+        return -EINVAL;
     int r = rest(t);
     if (r < 0)
         return r;
@@ -159,6 +173,8 @@ int vitro_term_signal(vitro_term *t, int signal)
 
 void vitro_term_mark(vitro_term *t, const char *label)
 {
+    if (!t || !label)
+        return;
     log_add_text(&t->log, LOG_MARK, t->elapsed_ns, label, strlen(label));
 }
 
@@ -180,6 +196,8 @@ static int check_quiet(vitro_term *t, void *arg, bool settled)
 
 int vitro_term_settle(vitro_term *t, uint64_t quiet_ns)
 {
+    if (!t)
+        return -EINVAL;
     struct term_wait wait = term_wait_begin(t, 0, 0);
     struct quiet quiet = {quiet_ns};
 
@@ -189,6 +207,8 @@ int vitro_term_settle(vitro_term *t, uint64_t quiet_ns)
 
 int vitro_term_advance(vitro_term *t, uint64_t by_ns)
 {
+    if (!t)
+        return -EINVAL;
     struct term_wait wait = term_wait_begin(t, by_ns, 0);
     enum drive_end end;
 
@@ -214,6 +234,8 @@ int vitro_term_advance(vitro_term *t, uint64_t by_ns)
 
 int vitro_term_clock_set(vitro_term *t, int64_t to_ns)
 {
+    if (!t)
+        return -EINVAL;
     struct settle_request request = {.op = SETTLE_SET, .until_ns = to_ns};
 
     if (t->plain || t->ended || to_ns <= 0)

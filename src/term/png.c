@@ -42,6 +42,8 @@ int png_of_svg(const void *svg, size_t length, struct buf *ret, struct err *err)
 
 char *vitro_term_png(vitro_term *t, size_t *ret_length)
 {
+    if (!t)
+        return NULL;
     size_t length;
     CLEANUP(mem_free) char *svg = vitro_term_snapshot(t, VITRO_TERM_SVG, &length);
     CLEANUP(buf_done) struct buf png = {0};

@@ -96,11 +96,19 @@ static int ask(vitro_term *t, const struct vitro_term_look *what, bool wanted,
 
 int vitro_term_see(vitro_term *t, const struct vitro_term_look *what, struct vitro_term_place *ret)
 {
+    if (!t)
+        return -EINVAL;
+    if (!what)
+        return term_misuse(t, -EINVAL, "nothing is looked for: NULL was given");
     return ask(t, what, true, ret);
 }
 
 int vitro_term_see_not(vitro_term *t, const struct vitro_term_look *what)
 {
+    if (!t)
+        return -EINVAL;
+    if (!what)
+        return term_misuse(t, -EINVAL, "nothing is looked for: NULL was given");
     return ask(t, what, false, NULL);
 }
 
@@ -223,11 +231,19 @@ static int ask_past(vitro_term *t, const struct vitro_term_look *what, bool want
 
 int vitro_term_ever(vitro_term *t, const struct vitro_term_look *what, struct vitro_term_place *ret)
 {
+    if (!t)
+        return -EINVAL;
+    if (!what)
+        return term_misuse(t, -EINVAL, "nothing is looked for: NULL was given");
     return ask_past(t, what, true, ret);
 }
 
 int vitro_term_never(vitro_term *t, const struct vitro_term_look *what)
 {
+    if (!t)
+        return -EINVAL;
+    if (!what)
+        return term_misuse(t, -EINVAL, "nothing is looked for: NULL was given");
     return ask_past(t, what, false, NULL);
 }
 
@@ -252,6 +268,8 @@ static int check_last_cells(vitro_term *t, const struct term_wait *wait)
 
 int vitro_term_row_ends(vitro_term *t)
 {
+    if (!t)
+        return -EINVAL;
     const struct log *log = &t->log;
     struct term_wait wait = term_wait_begin(t, 0, 0);
 
@@ -277,6 +295,9 @@ int vitro_term_row_ends(vitro_term *t)
 
 void vitro_term_state(vitro_term *t, struct vitro_term_state *ret)
 {
+    *ret = (struct vitro_term_state){.title = ""};
+    if (!t)
+        return;
     *ret = (struct vitro_term_state){
         .frames = t->log.frames,
         .output_length = t->log.stream.length,
@@ -292,6 +313,8 @@ void vitro_term_state(vitro_term *t, struct vitro_term_state *ret)
 
 int vitro_term_cell(vitro_term *t, unsigned row, unsigned col, struct vitro_term_cell *ret)
 {
+    if (!t)
+        return -EINVAL;
     if (screen_cell(term_screen(t), row, col, ret) == 0)
         return 0;
     return term_misuse(t, -EINVAL, "row %u, column %u: no such cell", row, col);
@@ -299,6 +322,8 @@ int vitro_term_cell(vitro_term *t, unsigned row, unsigned col, struct vitro_term
 
 char *vitro_term_scrollback(vitro_term *t, unsigned line)
 {
+    if (!t)
+        return NULL;
     struct buf text = {0};
 
     if (!screen_scrollback_text(term_screen(t), line, &text))

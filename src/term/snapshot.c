@@ -274,6 +274,8 @@ static char *hand_over(struct buf *buf, size_t *ret_length)
 
 char *vitro_term_snapshot(vitro_term *t, enum vitro_term_format format, size_t *ret_length)
 {
+    if (!t)
+        return NULL;
     struct buf buf = {0};
 
     snapshot_add(&buf, term_screen(t), format);
@@ -283,6 +285,8 @@ char *vitro_term_snapshot(vitro_term *t, enum vitro_term_format format, size_t *
 char *vitro_term_frame(vitro_term *t, size_t index, enum vitro_term_format format, uint64_t *ret_ns,
                        size_t *ret_length)
 {
+    if (!t)
+        return NULL;
     struct buf buf = {0};
     size_t at = 0;
 
@@ -301,6 +305,8 @@ char *vitro_term_frame(vitro_term *t, size_t index, enum vitro_term_format forma
 
 char *vitro_term_cast(vitro_term *t, int version, size_t *ret_length)
 {
+    if (!t)
+        return NULL;
     struct buf buf = {0};
     struct err err = {0};
 

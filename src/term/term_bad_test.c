@@ -195,3 +195,33 @@ TEST(killing_the_caller_ends_everything)
         fd_close(pipes[1]);
     }
 }
+
+/* Whoever does not look at what vitro_term_open returned is told, not killed. */
+TEST(no_session_no_crash)
+{
+    struct vitro_box_error error = {0};
+    struct vitro_term_state state;
+
+    CHECK_TRUE(!vitro_term_open(NULL, &error));
+    CHECK_HAS(error.text, "the program's name is empty");
+    CHECK_INT(vitro_type(NULL, "x"), -EINVAL);
+    CHECK_INT(vitro_expect((vitro_term *)NULL, "x"), -EINVAL);
+    CHECK_INT(vitro_see((vitro_term *)NULL, "x"), -EINVAL);
+    CHECK_INT(vitro_term_advance(NULL, SECOND), -EINVAL);
+    CHECK_INT(vitro_term_expect_exit(NULL, 0, 0), -EINVAL);
+    CHECK_INT(vitro_term_golden(NULL, "a", NULL), -EINVAL);
+    CHECK_TRUE(!vitro_term_snapshot(NULL, VITRO_TERM_TEXT, NULL));
+    CHECK_TEXT(vitro_term_output(NULL, NULL), "");
+    CHECK_HAS(vitro_term_failure(NULL)->text, "there is no session");
+    CHECK_HAS(vitro_term_failure(NULL)->text, "vitro_term_open");
+    vitro_term_state(NULL, &state);
+    CHECK_TEXT(state.title, "");
+    vitro_term_mark(NULL, "a");
+    TERM *t = open_shell("read x");
+    FAILS(t, vitro_type(t, NULL), -EINVAL, "no keys were given");
+    FAILS(t, vitro_term_send(t, NULL, 1), -EINVAL, "no bytes were given");
+    FAILS(t, vitro_term_send_text(t, NULL), -EINVAL, "no bytes were given");
+    FAILS(t, vitro_term_expect(t, NULL, NULL), -EINVAL, "nothing is expected");
+    FAILS(t, vitro_term_never(t, NULL), -EINVAL, "nothing is looked for");
+    FAILS(t, vitro_term_golden(t, NULL, NULL), -EINVAL, "a golden needs a path");
+}

@@ -14,6 +14,8 @@ static int check_ended(vitro_term *t, void *arg, bool settled)
 int vitro_term_exit(vitro_term *t, uint64_t within_ns, uint64_t ceiling_ns, int *ret_code,
                     struct vitro_box_findings *ret)
 {
+    if (!t)
+        return -EINVAL;
     struct term_wait wait = term_wait_begin(t, within_ns, ceiling_ns);
     int r = drive_until(t, &wait, false, check_ended, NULL, "the end of the program");
 
@@ -47,6 +49,8 @@ static void add_how(const vitro_term *t, struct buf *text)
 
 int vitro_term_expect_exit(vitro_term *t, int code, uint64_t within_ns)
 {
+    if (!t)
+        return -EINVAL;
     struct term_wait wait = term_wait_begin(t, within_ns, 0);
     CLEANUP(buf_done) struct buf how = {0};
     int r = vitro_term_exit(t, within_ns, 0, NULL, NULL);

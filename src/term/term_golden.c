@@ -6,6 +6,10 @@
 
 int vitro_term_golden(vitro_term *t, const char *path, const struct vitro_term_golden *how)
 {
+    if (!t)
+        return -EINVAL;
+    if (!path || !*path)
+        return term_misuse(t, -EINVAL, "a golden needs a path");
     static const struct vitro_term_golden defaults = {.format = VITRO_TERM_TEXT};
     CLEANUP(match_rules_done) struct match_rules rules = {0};
     CLEANUP(buf_done) struct buf actual = {0}, difference = {0};

@@ -152,9 +152,10 @@ static int resolve(vitro_term *t, const struct vitro_term_options *options, stru
 
 vitro_term *vitro_term_open(const struct vitro_term_options *options, struct vitro_box_error *error)
 {
+    static const struct vitro_term_options none;
     struct err unused = {0};
 
-    return term_open_with(options, NULL, error ? (struct err *)error : &unused);
+    return term_open_with(options ? options : &none, NULL, error ? (struct err *)error : &unused);
 }
 
 vitro_term *term_open_with(const struct vitro_term_options *options,
@@ -216,7 +217,7 @@ vitro_term *vitro_term_spawn_with_env(const char *const *env, const char *const 
 
 int vitro_term_send_text(vitro_term *t, const char *text)
 {
-    return vitro_term_send(t, text, strlen(text));
+    return vitro_term_send(t, text, text ? strlen(text) : 1);
 }
 
 int64_t vitro_term_expect_output(vitro_term *t, const char *want, uint64_t timeout_ns)
