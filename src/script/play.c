@@ -63,12 +63,12 @@ static int unknown_word(struct words *w, unsigned where, const struct script_opt
          (where & AT_TOP) && axis && *axis && count < 256; axis++)
         known[count++] = *axis;
     words_wrong(w, "%s is not a word %s", w->line->words[0].source, place_name(where));
-    const char *closest = name ? text_closest(name, known, count) : NULL;
-    if (closest)
-        return err_hint(w->err, "did you mean '%s'?", closest);
     const struct play_word *elsewhere = name ? find_word(name, ~0u) : NULL;
-    return elsewhere ? err_hint(w->err, "'%s' stands %s", name, place_name(elsewhere->where))
-                     : err_hint(w->err, "vitro test --words lists them");
+    if (elsewhere)
+        return err_hint(w->err, "'%s' stands %s", name, place_name(elsewhere->where));
+    const char *closest = name ? text_closest(name, known, count) : NULL;
+    return closest ? err_hint(w->err, "did you mean '%s'?", closest)
+                   : err_hint(w->err, "vitro test --words lists them");
 }
 
 static int check_line(const struct vt_line *line, unsigned where,
@@ -90,7 +90,10 @@ static int check_line(const struct vt_line *line, unsigned where,
         return word->usage && word != &axis_word ? err_hint(err, "%s", word->usage) : r;
     if (line->line_count && !word->below) {
         w = (struct words){.line = &line->lines[0], .err = err};
-        return words_wrong(&w, "'%s' has no lines below it", word->name);
+        words_wrong(&w, "'%s' has no lines below it", word->name);
+        return text_equal(word->name, "scenario")
+                   ? err_hint(err, "the lines of a scenario are not indented")
+                   : err->code;
     }
     return word->verb ? play_check(line->lines, line->line_count, word->below, options, err) : 0;
 }

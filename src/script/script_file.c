@@ -198,6 +198,14 @@ static size_t next_scenario(const struct line_list *list, size_t from)
     return from;
 }
 
+static bool says_something(const struct line_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].count || list->items[i].row) /* else a comment */
+            return true;
+    return false;
+}
+
 static int cut(struct loader *loader, const struct vt_text *text, const struct line_list *list,
                unsigned at_line)
 {
@@ -207,7 +215,7 @@ static int cut(struct loader *loader, const struct vt_text *text, const struct l
     if (first == list->count) {
         which.lines = list->items;
         which.line_count = list->count;
-        return list->count
+        return says_something(list)
                    ? make_cases(loader, &which, NULL, at_line)
                    : err_set(loader->err, -EINVAL, "%s: there is nothing in it", text->path);
     }

@@ -181,7 +181,7 @@ TEST(a_wrong_word_is_told_with_what_was_expected_and_the_closest)
 {
     check_fails("ran x\n", "a.vt:1:1: ran is not a word in a scenario\nhint: did you mean 'run'?");
     check_fails("clokc 1\n", "did you mean 'clock'?");
-    check_fails("see \"x\"\n", "see is not a word in a scenario");
+    check_fails("see \"x\"\n", "see is not a word in a scenario\nhint: 'see' stands below 'run'");
     check_fails("run x\n  sea \"x\"\n",
                 "a.vt:2:3: sea is not a word below 'run'\nhint: did you mean 'see'?");
     check_fails("run\n", "a.vt:1:4: expected a command, found the end of the line");
@@ -217,6 +217,9 @@ TEST(a_wrong_word_is_told_with_what_was_expected_and_the_closest)
     check_fails("copy a b\n", "expected 'to', found b");
     check_fails("replace f \"a\" by \"b\"\n", "expected 'with', found by");
     check_fails("write f x\n  y\n", "a.vt:2:3: 'write' has no lines below it");
+    check_fails("scenario \"a\"\n  run x\n",
+                "a.vt:2:3: 'scenario' has no lines below it\nhint: the lines of a scenario are not "
+                "indented");
     check_fails("| a |\n", "a row of a table belongs below 'examples'");
     check_fails("shim gh callde\n", "did you mean 'called'?");
     check_fails("shim gh never seen\n", "expected 'called', found seen");
