@@ -320,6 +320,7 @@ struct task_status {                               /* /proc/TID/status */
 bool task_status_read(pid_t tid, struct task_status *ret);
 /* What stands behind "NAME:" there; NULL: no such line. */
 const char *task_status_of(const struct task_status *status, const char *name);
+uint64_t task_status_mask(const struct task_status *status, const char *name); /* of signals */
 pid_t task_tid_inside(struct task *task);
 struct task *task_named(struct box *box, pid_t tid_inside); /* NULL: none */
 void task_name(const struct task *task, struct buf *buf);   /* "1.2 (curl)" */

@@ -23,6 +23,7 @@ enum stub_what {
     STUB_EXIT,  /* with the status in `fd` */
     STUB_DIE,   /* by the signal in `fd` */
     STUB_WAIT,  /* for a signal that ends it */
+    STUB_TAKE,  /* waits for a signal that is blocked, of the mask at `address` */
 };
 
 struct stub_op {

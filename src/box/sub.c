@@ -13,9 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,7 +157,7 @@ void subs_forked(struct process *child, struct process *parent)
         child->sub->live++;
 }
 
-static int64_t offset_of(const struct box *box, const struct sub *sub)
+int64_t sub_offset(const struct box *box, const struct sub *sub)
 {
     return vclock_now(&box->clock) - sub->started_ns;
 }
@@ -174,70 +172,12 @@ void subs_ended(struct box *box, struct process *process, int status)
     if (sub->how != SUB_RECORDED)
         return;
     struct recording *recording = &sub->recording;
-    recording->duration_ns = offset_of(box, sub);
+    recording->duration_ns = sub_offset(box, sub);
     recording->real_ns = wall_monotonic_ns() - sub->real_started_ns;
     recording->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     recording->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    recording->awaits_signal &= recording->signal != 0;
+    recording->awaits_signal = recording->signal && sub->awaited >> (recording->signal - 1) & 1;
     recording_add_event(recording, recording->duration_ns, RECORDING_EXIT, 0);
-}
-
-/* Who ends a subprocess from outside does so again when it is played. */
-void subs_signal(struct box *box, struct task *task, int signal)
-{
-    struct sub *sub = task->process->sub;
-    siginfo_t info;
-
-    (void)signal;
-    if (!sub || sub->how != SUB_RECORDED || sub->pid != task->process->pid ||
-        ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) < 0)
-        return;
-    bool own = info.si_code > 0 && info.si_code != SI_KERNEL; /* a fault */
-    for (struct process *process = box->processes; process && !own; process = process->next)
-        own = process->sub == sub && process_pid_inside(process) == info.si_pid;
-    sub->recording.awaits_signal = !own && info.si_signo != SIGPIPE;
-}
-
-/* The process that a pidfd of the caller's stands for, as the supervisor numbers it. */
-static pid_t of_pidfd(const struct task *task, int fd)
-{
-    char path[64];
-    CLEANUP(buf_done) struct buf text = {0};
-    struct err err;
-
-    (void)snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", task->tid, fd);
-    if (file_read(path, 4096, &text, &err) < 0)
-        return 0;
-    const char *line = strstr(buf_text(&text), "Pid:");
-    return line ? (pid_t)strtol(line + 4, NULL, 10) : 0;
-}
-
-/* SIGKILL is delivered without a stop: who sends it is seen here. */
-void subs_kill(struct box *box, struct task *task)
-{
-    const struct user_regs_struct *regs = task_regs(task);
-    bool thread =
-        (long)regs->orig_rax == SYS_tgkill || (long)regs->orig_rax == SYS_rt_tgsigqueueinfo;
-    bool by_fd = (long)regs->orig_rax == SYS_pidfd_send_signal;
-    pid_t pid = (pid_t)regs->rdi, group = 0;
-
-    if (!box->subs || (thread ? regs->rdx : regs->rsi) != SIGKILL)
-        return;
-    if (by_fd)
-        pid = of_pidfd(task, (int)regs->rdi);
-    for (struct process *process = box->processes; process && pid < -1; process = process->next)
-        if (process_pid_inside(process) == -pid)
-            group = process->pid;
-    for (struct process *process = box->processes; process; process = process->next) {
-        struct sub *sub = process->sub;
-        if (!sub || sub->how != SUB_RECORDED || sub->pid != process->pid ||
-            sub == task->process->sub)
-            continue;
-        if (pid > 0   ? (by_fd ? process->pid : process_pid_inside(process)) == pid
-            : pid < 0 ? pid == -1 || (group && getpgid(process->pid) == group)
-                      : getpgid(process->pid) == getpgid(task->process->pid))
-            sub->recording.awaits_signal = true;
-    }
 }
 
 void subs_woke(struct box *box, const struct task *task)
@@ -245,14 +185,14 @@ void subs_woke(struct box *box, const struct task *task)
     struct sub *sub = task->process->sub;
 
     if (sub && sub->how == SUB_RECORDED)
-        recording_add_event(&sub->recording, offset_of(box, sub), RECORDING_WAKE, 0);
+        recording_add_event(&sub->recording, sub_offset(box, sub), RECORDING_WAKE, 0);
 }
 
 static void still_running(struct box *box, struct sub *sub)
 {
     struct recording *recording = &sub->recording;
 
-    recording->duration_ns = offset_of(box, sub);
+    recording->duration_ns = sub_offset(box, sub);
     recording->signal = SIGKILL; /* the box ended it */
     recording->awaits_signal = true;
     recording_add_event(recording, recording->duration_ns, RECORDING_EXIT, 0);

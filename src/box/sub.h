@@ -10,6 +10,7 @@
  *     sub_io.c     recording: what goes through its standard streams, in what order
  *     sub_input.c  recording: what the program itself is given on standard input
  *     sub_files.c  recording: what became of the files it touched
+ *     sub_signal.c recording: signals that others send it
  *     sub_play.c   playing: the recording as operations for the stub (stub_abi.h)
  *     sub_choose.c playing: which recording it is, where that depends on standard input
  *
@@ -45,6 +46,7 @@ struct sub {
     struct recording recording; /* being filled, or being played */
     struct sub_stream streams[3];
     struct sub_files *files;
+    uint64_t awaited; /* signals, as bits: if one of them ends it, others sent it */
     struct sub_play *play;
     char *data, *host; /* owned: the record of what is played */
 };
@@ -70,10 +72,8 @@ enum sub_exec subs_exec_done(struct box *box, struct task *task);
 void subs_forked(struct process *child, struct process *parent);
 void subs_ended(struct box *box, struct process *process, int status);
 void subs_released(struct box *box, struct process *process);
-void subs_woke(struct box *box, const struct task *task);         /* a wait of its own is over */
-void subs_signal(struct box *box, struct task *task, int signal); /* at its delivery stop */
-void subs_kill(struct box *box, struct task *task);      /* at the entry of kill and its kin */
-bool subs_stub_call(struct box *box, struct task *task); /* STUB_CALL; true: it was ours */
+void subs_woke(struct box *box, const struct task *task); /* a wait of its own is over */
+bool subs_stub_call(struct box *box, struct task *task);  /* STUB_CALL; true: it was ours */
 bool subs_on_tape(const struct process *process, enum tape_kind kind);
 int subs_close(struct box *box, struct err *err);
 /* Where guests find what we put there: "stub" stands in for programs, "bin" has their names. */
@@ -89,7 +89,8 @@ char *sub_read_program(struct task *task);                       /* NULL if it c
 bool sub_read_wanted(struct task *task, struct sub_wanted *ret); /* the rest */
 void sub_wanted_done(struct sub_wanted *wanted);
 
-void sub_free(struct sub *sub); /* accepts NULL */
+void sub_free(struct sub *sub);                                   /* accepts NULL */
+int64_t sub_offset(const struct box *box, const struct sub *sub); /* ns since its start */
 
 /* sub_io.c */
 void sub_io_begin(struct box *box, struct task *task, struct sub *sub);
@@ -107,6 +108,10 @@ void sub_files_touch(struct box *box, struct task *task, const char *path, bool 
 void sub_files_rename(struct box *box, struct task *task, bool at); /* at its entry */
 int sub_files_end(struct box *box, struct sub *sub, struct err *err);
 void sub_files_free(struct sub_files *files);
+
+/* sub_signal.c */
+void subs_kill(struct box *box, struct task *task); /* at the entry of kill and its kin */
+void subs_signal(struct box *box, struct task *task, int signal); /* at its delivery stop */
 
 /* sub_play.c */
 int sub_play_begin(struct box *box, struct task *task, struct sub *sub);

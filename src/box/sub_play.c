@@ -13,9 +13,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -294,18 +296,50 @@ static bool file_comes_first(const struct sub *sub, const struct recording_event
     int64_t at = sub->recording.files[play->file].at_ns;
     if (!event || play->event + 1 == sub->recording.event_count)
         return true;
-    if (event->what == RECORDING_IN || event->what == RECORDING_EOF)
+    if (event->what == RECORDING_IN || event->what == RECORDING_EOF ||
+        event->what == RECORDING_SIGNAL)
         return at < event->at_ns;
     return at <= event->at_ns;
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- signals, and the end ------------------------------------------------------------------ */
+
+/* What the recorded program did not die of must not end the stub: it is blocked from now on, and
+ * taken where the recording has it. */
+static void block_signals(struct task *task, const struct recording *recording)
+{
+    uint64_t more = recording_signals(recording), mask = 0;
+
+    if (more && ptrace(PTRACE_GETSIGMASK, task->tid, sizeof mask, &mask) == 0) {
+        mask |= more;
+        (void)ptrace(PTRACE_SETSIGMASK, task->tid, sizeof mask, &mask);
+    }
+}
+
+static void take_signal(uint64_t signal)
+{
+    uint64_t mask = UINT64_C(1) << (signal - 1);
+
+    sub_add_op(STUB_TAKE)->address = add_bytes(&mask, sizeof mask);
+}
+
+static void unblock_signals(const struct recording *recording)
+{
+    uint64_t mask = recording_signals(recording);
+
+    if (!mask)
+        return;
+    add_call(STUB_CALLS, SYS_rt_sigprocmask, SIG_UNBLOCK, add_bytes(&mask, sizeof mask), 0);
+    sub_build.block.ops[sub_build.ops - 1].arguments[3] = sizeof mask;
+}
 
 static void add_end(const struct sub *sub)
 {
     const struct recording *recording = &sub->recording;
     bool more = sub->play->event + 1 < recording->event_count;
 
+    if (recording->awaits_signal)
+        unblock_signals(recording);
     if (more)
         sub_add_op(STUB_FORK)->length = 1;
     struct stub_op *op = sub_add_op(!recording->signal         ? STUB_EXIT
@@ -363,6 +397,9 @@ static bool add_step(struct box *box, struct sub *sub)
             return true;
         break;
     }
+    case RECORDING_SIGNAL:
+        take_signal(event->length);
+        break;
     case RECORDING_EXIT:
         add_end(sub);
         if (play->event + 1 == recording->event_count)
@@ -391,6 +428,8 @@ static int fill(struct box *box, struct task *task, struct sub *sub)
     sub_build.ops = sub_build.used = 0;
     if (!sub->play->decided) {
         sub_choose(box, task, sub);
+        if (sub->play->decided)
+            block_signals(task, &sub->recording);
         if (sub->play->decided && sub->recording.file_count)
             qsort(sub->recording.files, sub->recording.file_count, sizeof *sub->recording.files,
                   by_time);

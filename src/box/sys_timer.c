@@ -95,10 +95,8 @@ static bool is_pending(pid_t pid, int signal)
     struct task_status status;
     bool pending = false;
 
-    for (int i = 0; i < 2 && task_status_read(pid, &status); i++) {
-        const char *mask = task_status_of(&status, names[i]);
-        pending |= mask && strtoull(mask, NULL, 16) >> (signal - 1) & 1;
-    }
+    for (int i = 0; i < 2 && task_status_read(pid, &status); i++)
+        pending |= task_status_mask(&status, names[i]) >> (signal - 1) & 1;
     return pending;
 }
 

@@ -139,6 +139,13 @@ const char *task_status_of(const struct task_status *status, const char *name)
     return NULL;
 }
 
+uint64_t task_status_mask(const struct task_status *status, const char *name)
+{
+    const char *mask = task_status_of(status, name);
+
+    return mask ? strtoull(mask, NULL, 16) : 0;
+}
+
 /* The last number of the line NSpid: the tid in the box's own numbers. */
 static pid_t inside(pid_t tid)
 {

@@ -238,22 +238,16 @@ struct signal_masks {
     uint64_t pending, pending_shared, blocked, ignored, caught;
 };
 
-static uint64_t mask_of(const struct task_status *status, const char *name)
-{
-    const char *mask = task_status_of(status, name);
-
-    return mask ? strtoull(mask, NULL, 16) : 0;
-}
-
 static bool read_masks(pid_t tid, struct signal_masks *ret)
 {
     struct task_status status;
 
     if (!task_status_read(tid, &status))
         return false;
-    *ret = (struct signal_masks){mask_of(&status, "SigPnd"), mask_of(&status, "ShdPnd"),
-                                 mask_of(&status, "SigBlk"), mask_of(&status, "SigIgn"),
-                                 mask_of(&status, "SigCgt")};
+    *ret = (struct signal_masks){
+        task_status_mask(&status, "SigPnd"), task_status_mask(&status, "ShdPnd"),
+        task_status_mask(&status, "SigBlk"), task_status_mask(&status, "SigIgn"),
+        task_status_mask(&status, "SigCgt")};
     return true;
 }
 

@@ -34,7 +34,7 @@ void recording_add_event(struct recording *recording, int64_t at_ns, enum record
 {
     if (recording->event_count) {
         struct recording_event *last = &recording->events[recording->event_count - 1];
-        if (last->what == what && last->at_ns == at_ns) {
+        if (last->what == what && last->at_ns == at_ns && what != RECORDING_SIGNAL) {
             last->length += length;
             return;
         }
@@ -91,6 +91,16 @@ uint64_t recording_input_bytes(const struct recording *recording)
         if (recording->events[i].what == RECORDING_IN)
             total += recording->events[i].length;
     return total;
+}
+
+uint64_t recording_signals(const struct recording *recording)
+{
+    uint64_t mask = 0;
+
+    for (size_t i = 0; i < recording->event_count; i++)
+        if (recording->events[i].what == RECORDING_SIGNAL)
+            mask |= UINT64_C(1) << (recording->events[i].length - 1);
+    return mask;
 }
 
 bool recording_reads_end(const struct recording *recording)

@@ -3,9 +3,10 @@
  * record of kind `subprocess`, docs/formats/cassette.md).
  *
  * What it did is a list of events in the order in which they happened: bytes it read from standard
- * input, bytes it wrote to standard output and error, the moments at which it woke up from waiting,
- * its end. Bytes of one stream stand together; the events say how the streams interleave and at
- * which virtual time, counted from the start. Behind the end stands what its children still did. */
+ * input, bytes it wrote to standard output and error, signals that it was sent and lived on, the
+ * moments at which it woke up from waiting, its end. Bytes of one stream stand together; the events
+ * say how the streams interleave and at which virtual time, counted from the start. Behind the end
+ * stands what its children still did. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,19 +18,20 @@
 #include <stdint.h>
 
 enum recording_what {
-    RECORDING_IN,   /* so many bytes were read from standard input */
-    RECORDING_EOF,  /* its end was read */
-    RECORDING_OUT,  /* so many were written to standard output */
-    RECORDING_ERR,  /* to standard error */
-    RECORDING_WAKE, /* a wait of its own was over */
-    RECORDING_EXIT, /* the program itself ended; its children may go on */
+    RECORDING_IN,     /* so many bytes were read from standard input */
+    RECORDING_EOF,    /* its end was read */
+    RECORDING_OUT,    /* so many were written to standard output */
+    RECORDING_ERR,    /* to standard error */
+    RECORDING_WAKE,   /* a wait of its own was over */
+    RECORDING_SIGNAL, /* somebody sent it this one, and it did not end by that */
+    RECORDING_EXIT,   /* the program itself ended; its children may go on */
     RECORDING_WHAT_COUNT,
 };
 
 struct recording_event {
     int64_t at_ns; /* since its start, virtual */
     enum recording_what what;
-    uint64_t length; /* IN, OUT, ERR */
+    uint64_t length; /* IN, OUT, ERR; of a SIGNAL: its number */
 };
 
 struct recording_bytes { /* a stream; zeroed memory is an empty one, whose hash does not count */
@@ -81,6 +83,7 @@ struct recording_file *recording_add_file(struct recording *recording); /* zeroe
 struct program_facts;
 void recording_set_program(struct recording *recording, const struct program_facts *facts);
 uint64_t recording_input_bytes(const struct recording *recording); /* read, before hiding */
+uint64_t recording_signals(const struct recording *recording); /* those of its events, as bits */
 bool recording_reads_end(const struct recording *recording);
 bool recording_converses(const struct recording *recording); /* reads after it wrote */
 void recording_done(struct recording *recording);

@@ -7,8 +7,9 @@
 #include <string.h>
 
 static const char *const whats[RECORDING_WHAT_COUNT] = {
-    [RECORDING_IN] = "in",   [RECORDING_EOF] = "eof",   [RECORDING_OUT] = "out",
-    [RECORDING_ERR] = "err", [RECORDING_WAKE] = "wake", [RECORDING_EXIT] = "exit",
+    [RECORDING_IN] = "in",         [RECORDING_EOF] = "eof",   [RECORDING_OUT] = "out",
+    [RECORDING_ERR] = "err",       [RECORDING_WAKE] = "wake", [RECORDING_EXIT] = "exit",
+    [RECORDING_SIGNAL] = "signal",
 };
 static const char *const types[] = {
     [RECORDING_NONE] = "none",
@@ -203,6 +204,9 @@ static int read_event(const struct reading *in, const json_t *item, struct recor
         return wrong(in, "events", "holds something that is no event");
     if (ret->event_count && json_integer_value(at) < ret->events[ret->event_count - 1].at_ns)
         return wrong(in, "events", "goes back in time");
+    if (i == RECORDING_SIGNAL &&
+        (json_integer_value(length) < 1 || json_integer_value(length) > 64))
+        return wrong(in, "events", "holds a signal without a number");
     recording_add_event(ret, json_integer_value(at), (enum recording_what)i,
                         (uint64_t)json_integer_value(length));
     return 0;

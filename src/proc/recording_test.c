@@ -68,6 +68,8 @@ TEST(what_is_wrong_is_named)
         {"{\"program\":\"a\",\"events\":[[0,\"exit\"],[1,\"exit\"]]}", "does not hold one 'exit'"},
         {"{\"program\":\"a\",\"events\":[[0,\"jump\"]]}", "no event"},
         {"{\"program\":\"a\",\"events\":[[-1,\"exit\"]]}", "no event"},
+        {"{\"program\":\"a\",\"events\":[[0,\"signal\"],[0,\"exit\"]]}", "without a number"},
+        {"{\"program\":\"a\",\"events\":[[0,\"signal\",65],[0,\"exit\"]]}", "without a number"},
         {"{\"program\":\"a\",\"events\":[[5,\"out\",1],[4,\"exit\"]]}", "goes back in time"},
         {"{\"program\":\"a\",\"events\":[[0,\"out\",9],[0,\"exit\"]]}", "another number of bytes"},
         {"{\"program\":\"a\",\"args\":[1],\"events\":[[0,\"exit\"]]}", "not a text"},
@@ -129,4 +131,16 @@ TEST(hiding_secrets_moves_the_length_of_the_last_events)
     recording_fit_events(&recording, RECORDING_OUT, 6);
     CHECK_INT(recording.events[0].length, 6);
     CHECK_INT(recording.events[2].length, 0);
+}
+
+TEST(signals_are_events_of_their_own)
+{
+    CLEANUP(recording_done) struct recording recording = {0};
+
+    CHECK_INT(recording_signals(&recording), 0);
+    recording_add_event(&recording, 0, RECORDING_SIGNAL, 1);
+    recording_add_event(&recording, 0, RECORDING_SIGNAL, 1);
+    recording_add_event(&recording, 0, RECORDING_SIGNAL, 15);
+    CHECK_INT(recording.event_count, 3);
+    CHECK_INT(recording_signals(&recording), 1 << 0 | 1 << 14);
 }
