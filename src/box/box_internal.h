@@ -166,6 +166,7 @@ struct process {
     uint64_t scratch;               /* the same of pieces of scratch memory */
     uint64_t spin_ns;               /* clock ticks it was given for spinning: its CPU time */
     uint64_t spun_ns;               /* of those, since time last passed by other means */
+    uint64_t spun_reads;            /* clock reads meanwhile */
     int64_t started_ns;             /* virtual monotonic */
     uint64_t raw_reads;             /* clock reads by system call since the last other event */
     uint64_t counter_read;          /* the time stamp counter, as last read */

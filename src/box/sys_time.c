@@ -4,8 +4,11 @@
  * A program that spins on a clock that stands still would never end. Reads are counted, by the vDSO
  * and here; when a process has read READS_A_TICK times with nothing else in between, the clock
  * moves by a tick that grows with the time already spun, so that a spin of any length ends after
- * some hundred ticks and is at most one part in 64 too long. A tick never passes a deadline. Ticks
- * are the only CPU time a process is seen to use.
+ * some hundred ticks and is at most one part in 64 too long. A tick never passes a deadline; it
+ * goes as far as the next one, if so many reads take at least that long on any machine: who spins
+ * may hold up somebody whose time would have come (a thread that is to be given the lock of an
+ * interpreter, which is asked for after 5 ms). Ticks are the only CPU time a process is seen to
+ * use.
  *
  * Others wait again and again until a time that has come, because they go on only when it is past.
  * On a machine it is past as soon as they look; here the clock stands where their deadline was.
@@ -29,6 +32,7 @@
 enum { READS_A_TICK = 1024 }; /* reads by system call; the vDSO's own limit is in vclock.c */
 enum { WAITS_A_TICK = 4, LOOKS_A_TICK = 64, COUNTER_STEP = 64 };
 static const int64_t TICK_NS_MIN = 100 * 1000, WAIT_TICK_NS_MAX = 50 * 1000;
+static const uint64_t READ_NS = 40; /* a read and the loop around it: 28 ns are the kernel's vDSO */
 
 static int64_t between(int64_t least, int64_t value, int64_t most)
 {
@@ -65,6 +69,14 @@ static void reset_page_reads(struct task *task)
         (void)guest_write(task, BOX_BASE, &zero, sizeof zero);
 }
 
+/* How long it is until the next deadline. */
+static int64_t deadline_distance(struct box *box)
+{
+    const struct deadline *first = deadline_first(&box->deadlines);
+
+    return first ? first->due_ns - vclock_now(&box->clock) : INT64_MAX;
+}
+
 void clock_read_counted(struct box *box, struct task *task)
 {
     struct process *process = task->process;
@@ -77,9 +89,12 @@ void clock_read_counted(struct box *box, struct task *task)
     bool page_is_full = box->clock.page && reads >= box->clock.page->read_limit;
     if (!page_is_full && ++process->raw_reads < READS_A_TICK)
         return;
+    process->spun_reads += page_is_full ? reads : process->raw_reads;
     process->raw_reads = 0;
     reset_page_reads(task);
-    tick(box, task, between(TICK_NS_MIN, (int64_t)process->spun_ns / 64, INT64_MAX));
+    int64_t step = between(TICK_NS_MIN, (int64_t)process->spun_ns / 64, INT64_MAX);
+    int64_t far = deadline_distance(box), took = (int64_t)(process->spun_reads * READ_NS);
+    tick(box, task, far <= took - (int64_t)process->spun_ns && far > step ? far : step);
 }
 
 /* The time stamp counter is the monotonic clock in ns; but two readings of it are never the same,
@@ -123,7 +138,7 @@ void clock_look(struct box *box, struct task *task)
 void clock_spin_over(struct process *process)
 {
     process->raw_reads = process->waits_over_at_once = 0;
-    process->spun_ns = 0;
+    process->spun_ns = process->spun_reads = 0;
 }
 
 static enum verdict done_timespec(struct task *task, uint64_t address, int64_t ns)
