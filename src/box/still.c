@@ -59,6 +59,8 @@ static enum still look(struct box *box, struct process *process)
     if (!box->takes_turns || !still->known)
         return STILL_NOT;
     still->now_ns = wall_cpu_ns(process->pid);
+    if (!still->now_ns) /* cannot be told */
+        return STILL_NOT;
     if (still->now_ns == still->total_ns)
         return STILL_ALL;
     if (!movers_are_few(process) || process->movers == process->task_count ||
