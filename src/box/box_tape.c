@@ -72,7 +72,8 @@ int box_tape_open(struct box *box, struct err *err)
                                       .argv = box->options->argv,
                                       .started_at_unix_ms =
                                           vclock_realtime(&clock) / (int64_t)NS_PER_MS,
-                                      .options = buf_text(&options)},
+                                      .options = buf_text(&options),
+                                      .environment = box->options->envp},
         &tape->writer, err);
     return r < 0 ? r : bundle_add(tape->bundle, "tape", "tape", err);
 }

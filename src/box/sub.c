@@ -40,7 +40,8 @@ int subs_open(struct box *box, struct err *err)
                                                              .worktree = subs->worktree,
                                                              .strict_order = options->strict_order,
                                                              .max_age_ns = options->max_age_ns,
-                                                             .now_ns = wall_now_ns()});
+                                                             .now_ns = wall_now_ns(),
+                                                             .environment = box->options->envp});
     int r = options->cassette ? cassette_load(subs->cassette, options->cassette, err) : 0;
     return r < 0 ? r : sub_input_open(box, err);
 }

@@ -54,10 +54,16 @@ static void take_none(struct box *box, struct task *task, struct sub *sub)
 
 static bool fits(struct box *box, const struct sub_play *play, const struct cassette_entry *entry)
 {
-    if (play->input.length != entry->input_bytes || (entry->reads_end && !play->ended))
+    bool all = play->input.length == entry->input_bytes || play->input.length == entry->kept_bytes;
+    if (!all || (entry->reads_end && !play->ended))
         return false;
     struct hash digest = spool_digest(&play->input, cassette_secrets(box->subs->cassette));
     return memcmp(&digest, &entry->input_hash, sizeof digest) == 0;
+}
+
+static uint64_t next_length(const struct sub_play *play, uint64_t length, uint64_t next)
+{
+    return length > play->input.length && length < next ? length : next;
 }
 
 /* One step: takes a recording, gives up, or reads on. */
@@ -82,9 +88,8 @@ void sub_choose(struct box *box, struct task *task, struct sub *sub)
             take(box, sub, play->ids[i]);
             return;
         }
-        uint64_t length = entry->input_bytes + entry->reads_end;
-        if (length > play->input.length && length < next)
-            next = length;
+        next = next_length(play, entry->input_bytes + entry->reads_end, next);
+        next = next_length(play, entry->kept_bytes + entry->reads_end, next);
     }
     if (play->ended || next == UINT64_MAX)
         take_none(box, task, sub);

@@ -45,16 +45,13 @@ static void add_option(json_t *words, const struct cli_args *args, const struct 
     }
 }
 
-/* By names, too: {"env": ["API_KEY=..."]}. */
-static json_t *environment(const struct secrets *secrets)
+/* Takes a list of "NAME=value" and returns it with secrets hidden. */
+static json_t *hide(const struct secrets *secrets, json_t *list)
 {
     CLEANUP(buf_done) struct buf text = {0}, hidden = {0};
-    json_t *list = json_array(), *scrubbed = NULL;
-
-    for (char **at = environ; *at; at++)
-        if (text_is_utf8(*at, strlen(*at)))
-            json_array_append_new(list, json_string(*at));
     CLEANUP(json_free) json_t *object = json_pack("{s:o}", "env", list);
+    json_t *scrubbed = NULL;
+
     json_add_canonical(&text, object);
     if (secrets_scrub_data(secrets, "run", text.data, text.length, &hidden) &&
         json_parse(hidden.data, hidden.length, "environment", &scrubbed, NULL) == 0) {
@@ -62,6 +59,16 @@ static json_t *environment(const struct secrets *secrets)
         object = scrubbed;
     }
     return json_incref(json_object_get(object, "env"));
+}
+
+static json_t *environment(const struct secrets *secrets)
+{
+    json_t *list = json_array();
+
+    for (char **at = environ; *at; at++)
+        if (text_is_utf8(*at, strlen(*at)))
+            json_array_append_new(list, json_string(*at));
+    return hide(secrets, list);
 }
 
 /* A word with a token in it. What else looks like NAME=value may be a line of a script. */
@@ -154,24 +161,33 @@ static char **read_list(const json_t *list)
     return texts;
 }
 
-/* "NAME=<secret:...>" gets the value that the name has here. */
-static char **read_environment(const json_t *list)
+/* What "NAME=<secret:...>" was, if the name has that value here; else NULL: a replay with another
+ * would be another run. */
+static char *same_secret(const struct secrets *secrets, const char *recorded)
+{
+    size_t length = strcspn(recorded, "=");
+    CLEANUP(mem_free) char *name = mem_dupn(recorded, length);
+    const char *now = strstr(recorded + length, "<secret:") ? getenv(name) : NULL;
+
+    if (!now || !text_is_utf8(now, strlen(now)))
+        return NULL;
+    CLEANUP(mem_free) char *entry = mem_format("%s=%s", name, now);
+    CLEANUP(json_free) json_t *hidden = hide(secrets, json_pack("[s]", entry));
+    const char *text = json_string_value(json_array_get(hidden, 0));
+    return text && strcmp(text, recorded) == 0 ? take_ptr(&entry) : NULL;
+}
+
+static char **read_environment(const json_t *list, const struct secrets *secrets)
 {
     char **env = read_list(list);
-    size_t used = 0;
 
     for (size_t i = 0; env[i]; i++) {
-        size_t length = strcspn(env[i], "=");
-        CLEANUP(mem_free) char *name = mem_dupn(env[i], length);
-        const char *now = strstr(env[i] + length, "<secret:") ? getenv(name) : NULL;
-        char *kept = take_ptr(&env[i]);
-        if (now) {
-            free(kept);
-            kept = mem_format("%s=%s", name, now);
-        }
-        env[used++] = kept;
+        char *entry = same_secret(secrets, env[i]);
+        if (!entry)
+            continue;
+        free(env[i]);
+        env[i] = entry;
     }
-    env[used] = NULL;
     return env;
 }
 
@@ -199,11 +215,14 @@ int run_file_read(const char *bundle, struct run_file *ret, struct err *err)
     if (version > RUN_FILE_VERSION)
         return err_set(err, -EPROTO, "%s: version %lld, but this vitro reads up to %d", path,
                        (long long)version, RUN_FILE_VERSION);
-    r = read_input(json_object_get(file, "stdin"), path, ret, err);
+    CLEANUP(secrets_free) struct secrets *secrets = NULL;
+    r = secrets_new(NULL, &secrets, err);
+    if (r == 0)
+        r = read_input(json_object_get(file, "stdin"), path, ret, err);
     if (r < 0)
         return r;
     ret->words = read_list(words);
-    ret->env = read_environment(json_object_get(file, "env"));
+    ret->env = read_environment(json_object_get(file, "env"), secrets);
     ret->directory = mem_dup(json_string_value(json_object_get(file, "directory")));
     return 0;
 }

@@ -18,7 +18,8 @@ struct cassette *cassette_new(const struct cassette_options *options)
     cassette->options = *options;
     cassette->keys = call_table_new();
     cassette->names = call_table_new();
-    (void)secrets_new(&(struct secrets_options){0}, &cassette->secrets, &err);
+    (void)secrets_new(&(struct secrets_options){.environment = options->environment},
+                      &cassette->secrets, &err);
     return cassette;
 }
 
@@ -209,6 +210,7 @@ void cassette_keep(struct cassette *cassette, const struct recording *recording,
         .host = mem_dup(host),
         .store = store,
         .input_bytes = recording_input_bytes(recording),
+        .kept_bytes = recording->streams[0].length,
         .input_hash = recording->streams[0].hash,
         .reads_end = recording_reads_end(recording),
         .converses = recording_converses(recording),

@@ -18,12 +18,14 @@ struct cassette_options {
     bool strict_order;     /* the next call gets the next entry or none */
     uint64_t max_age_ns;   /* entries older than this are refused; 0: none */
     int64_t now_ns;        /* real, since 1970, to tell the age */
+    const char *const *environment; /* whose secrets are hidden; NULL: this process's */
 };
 
 struct cassette_entry {
     char *data, *host;   /* owned: the record as it was; host may be NULL */
     struct store *store; /* borrowed: where its contents are */
     uint64_t input_bytes;
+    uint64_t kept_bytes; /* the same with secrets hidden: input may come from a recording */
     struct hash input_hash;
     bool reads_input, reads_end, converses, used;
     size_t group;

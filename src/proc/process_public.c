@@ -190,20 +190,25 @@ static int play(vitro_cassette *tape, size_t id, struct vitro_process_result *re
     return r < 0 ? err_set(err, r, "play '%s': its clock was stopped", recording.program) : 0;
 }
 
+static bool starts_as_read(const struct cassette_entry *entry,
+                           const struct vitro_process_call *call, uint64_t length,
+                           const struct secrets *secrets)
+{
+    CLEANUP(spool_done) struct spool spool = {0};
+
+    if (call->input_length < length || (entry->reads_end && call->input_length != length))
+        return false;
+    (void)spool_add(&spool, "/tmp", call->input, (size_t)length);
+    struct hash digest = spool_digest(&spool, secrets);
+    return memcmp(&digest, &entry->input_hash, sizeof digest) == 0;
+}
+
 /* What stands on its input is all that it can have read; it may have read less. */
 static bool input_fits(const struct cassette_entry *entry, const struct vitro_process_call *call,
                        const struct secrets *secrets)
 {
-    CLEANUP(spool_done) struct spool spool = {0};
-
-    if (!entry->reads_input)
-        return true;
-    if (call->input_length < entry->input_bytes ||
-        (entry->reads_end && call->input_length != entry->input_bytes))
-        return false;
-    (void)spool_add(&spool, "/tmp", call->input, (size_t)entry->input_bytes);
-    struct hash digest = spool_digest(&spool, secrets);
-    return memcmp(&digest, &entry->input_hash, sizeof digest) == 0;
+    return !entry->reads_input || starts_as_read(entry, call, entry->input_bytes, secrets) ||
+           starts_as_read(entry, call, entry->kept_bytes, secrets);
 }
 
 static size_t find(vitro_cassette *tape, const struct call *form,

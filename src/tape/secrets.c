@@ -12,6 +12,9 @@
 #include <nettle/hmac.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
+
+enum { LITERAL_MIN = 8 };
 
 static const char default_key[] = "vitro tape, public scrub key 1";
 static const char placeholder_start[] = "<secret:";
@@ -56,12 +59,51 @@ static size_t copy_list(const char *const *from, char ***ret)
     return count;
 }
 
-static int check_options(const struct secrets *secrets, struct err *err)
+static void add_literal(struct secrets *secrets, const char *text, const char *rule)
 {
-    for (size_t i = 0; i < secrets->literal_count; i++)
-        if (strlen(secrets->literals[i]) < 8)
+    size_t size = (secrets->literal_count + 1) * sizeof *secrets->literals;
+
+    secrets->literals = mem_grow(secrets->literals, size);
+    secrets->literals[secrets->literal_count++] =
+        (struct secret_literal){mem_dup(text), rule, strlen(text)};
+    mark_start(secrets, text);
+    for (const char *c = text; *c; c++) /* escaped in JSON: look every time */
+        secrets->always_look |= (unsigned char)*c < 0x20 || *c == '"' || *c == '\\';
+}
+
+/* A password may be "postgres", and a credential the path of a file: texts that stand for other
+ * things, too. */
+static bool stands_for_itself(const char *value)
+{
+    size_t length = strlen(value);
+
+    return *value != '/' && !secrets_is_placeholder(value, length) &&
+           (length >= 16 || (length >= LITERAL_MIN && strpbrk(value, "0123456789")));
+}
+
+static void add_environment(struct secrets *secrets, const char *const *environment)
+{
+    for (; environment && *environment; environment++) {
+        const char *equals = strchr(*environment, '=');
+        if (equals && secret_name(*environment, (size_t)(equals - *environment)) &&
+            stands_for_itself(equals + 1))
+            add_literal(secrets, equals + 1, "name");
+    }
+}
+
+static int add_literals(struct secrets *secrets, const char *const *literals, struct err *err)
+{
+    for (size_t i = 0; literals && literals[i]; i++) {
+        if (strlen(literals[i]) < LITERAL_MIN)
             return err_set(err, -EINVAL, "secret value number %zu: shorter than eight bytes",
                            i + 1);
+        add_literal(secrets, literals[i], "value");
+    }
+    return 0;
+}
+
+static int check_fields(const struct secrets *secrets, struct err *err)
+{
     for (size_t i = 0; i < secrets->field_count; i++) {
         const char *dot = strchr(secrets->fields[i], '.');
         if (!dot || dot == secrets->fields[i] || !dot[1]) {
@@ -78,25 +120,24 @@ static const char *const name_starts[] = {"token",   "secret", "pass",   "api", 
                                           "auth",    "cookie", "access", "private", "signing",
                                           "encrypt", "ssh",    "master", "deploy",  "account"};
 
-int secrets_new(const struct secrets_options *options, struct secrets **ret, struct err *err)
+int secrets_new(const struct secrets_options *given, struct secrets **ret, struct err *err)
 {
     CLEANUP(secrets_free) struct secrets *secrets = mem_alloc(sizeof *secrets);
+    struct secrets_options options = given ? *given : (struct secrets_options){0};
 
-    secrets->key = mem_dup(options && options->key ? options->key : default_key);
-    secrets->field_count = copy_list(options ? options->fields : NULL, &secrets->fields);
-    secrets->literal_count = copy_list(options ? options->literals : NULL, &secrets->literals);
-    int r = check_options(secrets, err);
-    if (r < 0)
-        return r;
+    secrets->key = mem_dup(options.key ? options.key : default_key);
+    secrets->field_count = copy_list(options.fields, &secrets->fields);
     for (size_t i = 0; i < ARRAY_LENGTH(name_starts); i++)
         mark_name(secrets, name_starts[i]);
     for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++)
         mark_start(secrets, shape->prefix);
-    for (size_t i = 0; i < secrets->literal_count; i++) {
-        mark_start(secrets, secrets->literals[i]);
-        for (const char *c = secrets->literals[i]; *c; c++) /* escaped in JSON: look every time */
-            secrets->always_look |= (unsigned char)*c < 0x20 || *c == '"' || *c == '\\';
-    }
+    int r = check_fields(secrets, err);
+    if (r == 0)
+        r = add_literals(secrets, options.literals, err);
+    if (r < 0)
+        return r;
+    add_environment(secrets,
+                    options.environment ? options.environment : (const char *const *)environ);
     *ret = take_ptr(&secrets);
     return 0;
 }
@@ -107,7 +148,7 @@ struct secrets *secrets_free(struct secrets *secrets)
         for (size_t i = 0; i < secrets->field_count; i++)
             free(secrets->fields[i]);
         for (size_t i = 0; i < secrets->literal_count; i++)
-            free(secrets->literals[i]);
+            free(secrets->literals[i].text);
         free(secrets->fields);
         free(secrets->literals);
         free(secrets->key);
@@ -134,7 +175,7 @@ static bool begins(const struct secrets *secrets, const char *text, size_t lengt
             return true;
     }
     for (size_t i = 0; i < secrets->literal_count; i++)
-        if (length >= 4 && memcmp(text, secrets->literals[i], 4) == 0)
+        if (length >= 4 && memcmp(text, secrets->literals[i].text, 4) == 0)
             return true;
     return false;
 }
@@ -167,18 +208,41 @@ bool secrets_is_placeholder(const char *text, size_t length)
     return length > start && memcmp(text, placeholder_start, start) == 0 && text[length - 1] == '>';
 }
 
-/* The secret at the very start of `text`: its rule, and how much of it to keep and to hide. */
-static const char *match_at(const struct secrets *secrets, const char *text, size_t length,
-                            size_t *ret_keep, size_t *ret_hide)
+/* A token starts where no word is going on: "task-..." holds no "sk-...". */
+static bool starts_word(const char *bytes, size_t i)
 {
+    return i == 0 || !(isalnum((unsigned char)bytes[i - 1]) || bytes[i - 1] == '_');
+}
+
+/* The longest known value at the start of `text`, or NULL. */
+static const struct secret_literal *literal_at(const struct secrets *secrets, const char *text,
+                                               size_t length)
+{
+    const struct secret_literal *best = NULL;
+
     for (size_t i = 0; i < secrets->literal_count; i++) {
-        size_t literal = strlen(secrets->literals[i]);
-        if (length >= literal && memcmp(text, secrets->literals[i], literal) == 0) {
-            *ret_keep = 0;
-            *ret_hide = literal;
-            return "value";
-        }
+        const struct secret_literal *literal = &secrets->literals[i];
+        if (length >= literal->length && memcmp(text, literal->text, literal->length) == 0 &&
+            (!best || best->length < literal->length))
+            best = literal;
     }
+    return best;
+}
+
+/* The secret that starts at `bytes + i`: its rule, and how much of it to keep and to hide. */
+static const char *match_at(const struct secrets *secrets, const char *bytes, size_t i,
+                            size_t length, size_t *ret_keep, size_t *ret_hide)
+{
+    const char *text = bytes + i;
+    const struct secret_literal *literal = literal_at(secrets, text, length);
+
+    if (literal) {
+        *ret_keep = 0;
+        *ret_hide = literal->length;
+        return literal->rule;
+    }
+    if (!starts_word(bytes, i))
+        return NULL;
     for (const struct secret_shape *shape = secret_shapes; shape->prefix; shape++) {
         size_t matched = secret_shape_match(shape, text, length);
         if (matched) {
@@ -190,12 +254,6 @@ static const char *match_at(const struct secrets *secrets, const char *text, siz
     return NULL;
 }
 
-/* A token starts where no word is going on: "task-..." holds no "sk-...". */
-static bool starts_word(const char *bytes, size_t i)
-{
-    return i == 0 || !(isalnum((unsigned char)bytes[i - 1]) || bytes[i - 1] == '_');
-}
-
 const char *secrets_scan(const struct secrets *secrets, const char *bytes, size_t length,
                          struct buf *ret)
 {
@@ -205,8 +263,8 @@ const char *secrets_scan(const struct secrets *secrets, const char *bytes, size_
     for (size_t i = 0; i + 2 < length;) {
         const char *rule = NULL;
         if (can_start(secrets, bytes + i))
-            rule = match_at(secrets, bytes + i, length - i, &keep, &hide);
-        if (!rule || (strcmp(rule, "value") != 0 && !starts_word(bytes, i))) {
+            rule = match_at(secrets, bytes, i, length - i, &keep, &hide);
+        if (!rule) {
             i++;
             continue;
         }

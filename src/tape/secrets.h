@@ -7,7 +7,9 @@
  *     field     a path in a kind: "http_exchange.headers.cookie"
  *     literal   a value the caller knows
  *
- * Shapes and names are always on. A secret becomes "<secret:RULE:xxxxxxxx>", where x is taken from
+ * Shapes and names are always on, and so are the values of variables of the environment that have
+ * such a name, wherever they stand, if they are likely to stand for nothing else: sixteen bytes, or
+ * eight with a digit, and no path. A secret becomes "<secret:RULE:xxxxxxxx>", where x is taken from
  * a keyed hash (HMAC-SHA256) of its value: equal secrets stay equal, so tapes can be compared, and
  * the value cannot be told from it without the key. The default key is fixed, so that equal runs
  * give equal bytes; a guess can then be confirmed, which a private key prevents.
@@ -23,9 +25,10 @@
 struct secrets;
 
 struct secrets_options {
-    const char *key;             /* of the keyed hash; NULL for the fixed one */
-    const char *const *fields;   /* "KIND.member.member", "*.member"; NULL-terminated or NULL */
-    const char *const *literals; /* values, eight bytes and more; NULL-terminated or NULL */
+    const char *key;                /* of the keyed hash; NULL for the fixed one */
+    const char *const *fields;      /* "KIND.member.member", "*.member"; NULL-terminated or NULL */
+    const char *const *literals;    /* values, eight bytes and more; NULL-terminated or NULL */
+    const char *const *environment; /* "NAME=value", the same; NULL for that of this process */
 };
 
 /* Copies the options. -EINVAL for a field rule without a kind or a literal too short to be one. */

@@ -6,7 +6,12 @@
 
 struct secrets {
     char *key;
-    char **fields, **literals; /* owned */
+    char **fields; /* owned */
+    struct secret_literal {
+        char *text;       /* owned */
+        const char *rule; /* "value", or "name" for that of a variable */
+        size_t length;
+    } * literals;
     size_t field_count, literal_count;
     bool always_look;
     unsigned char pairs[65536 / 8]; /* one bit for each pair of bytes a secret can start with */

@@ -151,6 +151,46 @@ TEST(equal_secrets_stay_equal_and_another_key_changes_them)
     CHECK_TRUE(strcmp(first, keyed) != 0);
 }
 
+/* Wherever it stands, and by the same text as under its name; not what may stand for other things.
+ */
+TEST(values_of_variables_with_the_name_of_a_secret_are_hidden)
+{
+    static const char *const environment[] = {"API_KEY=zx81-spectrum",
+                                              "API_KEY_OLD=zx81-spectrum-48k",
+                                              "DB_PASSWORD=postgres",
+                                              "A_SECRET=only-letters-but-long",
+                                              "PIN_TOKEN=1234",
+                                              "THE_TOKEN=",
+                                              "CLOUD_CREDENTIALS=/etc/cloud/credentials1",
+                                              "HOME=zx80-is-no-secret",
+                                              "NOTHING",
+                                              NULL};
+    CLEANUP(secrets_free)
+    struct secrets *secrets = rules(&(struct secrets_options){.environment = environment});
+    static const struct {
+        const char *text;
+        int hidden;
+    } texts[] = {{"curl -u me:zx81-spectrum http://x", 1},
+                 {"xzx81-spectrumx", 1},
+                 {"only-letters-but-long", 1},
+                 {"postgres and 1234", 0},
+                 {"/etc/cloud/credentials1", 0},
+                 {"zx80-is-no-secret", 0},
+                 {"zx81-spectru", 0}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        CLEANUP(buf_done) struct buf left = {0};
+        CHECK_INT(secrets_scrub_bytes(secrets, texts[i].text, strlen(texts[i].text), &left),
+                  texts[i].hidden);
+    }
+    CLEANUP(buf_done) struct buf longest = {0}, alone = {0};
+    CHECK_TRUE(secrets_scrub_bytes(secrets, "zx81-spectrum-48k", 17, &longest));
+    CHECK_TRUE(longest.data[longest.length - 1] == '>');
+    CHECK_TRUE(secrets_scrub_bytes(secrets, "zx81-spectrum", 13, &alone));
+    CLEANUP(mem_free) char *named = scrub(secrets, "run", "{\"API_KEY\":\"zx81-spectrum\"}");
+    CHECK_HAS(named, buf_text(&alone));
+}
+
 TEST(fields_and_literal_values_are_hidden_as_told)
 {
     const char *const fields[] = {"http_exchange.headers.x-trace", "*.note", NULL};

@@ -121,7 +121,8 @@ static int open_parts(struct tape_writer *writer, const struct tape_writer_optio
 
     int r = store_open(&store, &writer->store, err);
     if (r == 0 && !options->secrets)
-        r = secrets_new(NULL, &writer->own_secrets, err);
+        r = secrets_new(&(struct secrets_options){.environment = options->environment},
+                        &writer->own_secrets, err);
     if (r < 0)
         return r;
     writer->secrets = options->secrets ? options->secrets : writer->own_secrets;

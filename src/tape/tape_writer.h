@@ -43,9 +43,10 @@ struct tape_writer_options {
     const char *rules;          /* names of rule files to their hashes, the same; NULL for {} */
     const char *host;           /* facts of this machine, the same, never compared; NULL for none */
     enum tape_sync sync;
-    size_t batch_bytes;      /* 0: 256 KiB */
-    const char *store_url;   /* contents go there too; NULL for none */
-    struct secrets *secrets; /* borrowed until close; NULL for the built-in rules */
+    size_t batch_bytes;             /* 0: 256 KiB */
+    const char *store_url;          /* contents go there too; NULL for none */
+    struct secrets *secrets;        /* borrowed until close; NULL for the built-in rules */
+    const char *const *environment; /* whose secrets those hide; NULL: this process's */
 };
 
 struct tape_record {
