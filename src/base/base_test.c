@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "base/trace.h"
 #include "base/when.h"
 #include "lib/check.h"
@@ -371,4 +372,24 @@ static const char *traced(const char *areas)
 TEST(traces_are_written_for_the_areas_asked_for)
 {
     CHECK_TEXT(traced("cli,box"), "box: stop 5\n");
+}
+
+TEST(a_program_is_found_where_a_shell_would_find_it)
+{
+    CLEANUP(mem_free) char *first = mem_dup(tmp_path("first")),
+                           *second = mem_dup(tmp_path("second"));
+    CLEANUP(mem_free) char *path = mem_format("%s::%s", first, second);
+    CLEANUP(mem_free) char *directory = mem_format("%s/tool", first);
+    CLEANUP(mem_free) char *file = mem_format("%s/tool", second);
+    struct err err = {0};
+
+    CHECK_OK(dir_make_all(directory, &err), err); /* not that: it cannot be executed */
+    CHECK_OK(dir_make_all(second, &err), err);
+    CHECK_OK(file_write(file, "#!/bin/sh\n", 10, &err), err);
+    CHECK_TRUE(!tool_find("tool", path, NULL));
+    CHECK_INT(chmod(file, 0755), 0);
+    CLEANUP(mem_free) char *found = tool_find("tool", path, NULL);
+    CHECK_TEXT(found, file);
+    CHECK_TRUE(!tool_find("tool", path, second));
+    CHECK_TRUE(!tool_find(directory, path, NULL));
 }

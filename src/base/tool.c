@@ -4,24 +4,34 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { OUTPUT_MAX = 64 << 20 };
 
+/* A directory may have the name of a program, and may be entered. */
+static bool is_program(const char *file)
+{
+    struct stat st;
+
+    return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
+}
+
 char *tool_find(const char *name, const char *path, const char *except)
 {
     if (strchr(name, '/'))
-        return access(name, X_OK) == 0 ? mem_dup(name) : NULL;
+        return is_program(name) ? mem_dup(name) : NULL;
     path = path ? path : getenv("PATH");
     for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
         size_t length = strcspn(p, ":");
         CLEANUP(mem_free) char *directory = mem_dupn(p, length);
         CLEANUP(mem_free) char *file = mem_format("%s/%s", directory, name);
-        if (length && !(except && strcmp(directory, except) == 0) && access(file, X_OK) == 0)
+        if (length && !(except && strcmp(directory, except) == 0) && is_program(file))
             return take_ptr(&file);
         p += length + (p[length] == ':');
     }
