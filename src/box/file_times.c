@@ -12,7 +12,9 @@
 
 enum { BUCKETS = 4096, TOUCHED_MAX = 65536, WATCHED_MAX = 32 };
 static const int64_t DAY_NS = 86400 * (int64_t)NS_PER_SEC;
-enum { SQUASH = 36501 }; /* a hundred years and a day, in days */
+/* The last day before the clock's start, by hours: what was in it goes into the first, a hundred
+ * years from the start on into the others. */
+enum { PAST = 24, FUTURE = 36501 * 24 / 23 + 1 };
 
 struct noted {
     struct file_stamp stamp;
@@ -100,7 +102,9 @@ static int64_t squash(const struct file_times *times, int64_t ns)
 
     if (ns <= edge)
         return ns;
-    int64_t moved = edge + (ns - edge) / SQUASH;
+    if (ns <= times->virtual_start_ns)
+        return edge + (ns - edge) / PAST;
+    int64_t moved = edge + DAY_NS / PAST + (ns - times->virtual_start_ns) / FUTURE;
     return moved < times->virtual_start_ns ? moved : times->virtual_start_ns - 1;
 }
 

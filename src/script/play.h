@@ -57,6 +57,7 @@ struct play {
     unsigned depth;   /* of the lines that play */
     char **cassettes; /* owned, NAME=PATH: written when the scenario has passed */
     size_t cassette_count;
+    int64_t real_start_ns;   /* when it began, on the machine */
     unsigned recorded;       /* programs that left a recording */
     vitro_term *clients[16]; /* of tmux, until the scenario ends */
     size_t client_count;
@@ -121,6 +122,9 @@ int play_compare(struct play *play, struct words *w, const char *subject, const 
 
 /* The box for the next program, from the axes. Texts are the play's. */
 int play_box(struct play *play, struct box_options *ret, struct err *err);
+/* play_stamp.c: files of the sandbox get times of the clock that is to start at `start_ns`, before
+ * it when it is the `first` of its clock. When it starts then. */
+int64_t play_stamp(struct play *play, int64_t start_ns, bool first);
 /* DIR/CASE-N of a suite that is recorded, N from 1; what an earlier try left there is gone.
  * *ret is NULL when this program leaves nothing. */
 int play_record(struct play *play, const char **ret, struct err *err);

@@ -25,6 +25,16 @@ static const char *const *with_root(struct play *play, const char *const *more)
     return list;
 }
 
+static bool is_held(const struct box_options *box)
+{
+    return box->clock.mode == BOX_CLOCK_PAUSED || box->clock.mode == BOX_CLOCK_MANUAL;
+}
+
+static int64_t start_of(const struct box_options *box)
+{
+    return box->clock.start_given ? box->clock.start_ns : INT64_C(1767225600000000000);
+}
+
 int play_box(struct play *play, struct box_options *ret, struct err *err)
 {
     const char *names[64], *values[64];
@@ -37,9 +47,9 @@ int play_box(struct play *play, struct box_options *ret, struct err *err)
     int r = play->options->axes.read(names, values, count, ret, err);
     if (r < 0)
         return r;
-    if (play->now_ns != INT64_MIN &&
-        (ret->clock.mode == BOX_CLOCK_PAUSED || ret->clock.mode == BOX_CLOCK_MANUAL)) {
-        ret->clock.start_ns = play->now_ns;
+    if (!play->plain && is_held(ret)) {
+        bool first = play->now_ns == INT64_MIN;
+        ret->clock.start_ns = play_stamp(play, first ? start_of(ret) : play->now_ns, first);
         ret->clock.start_given = true;
     }
     if (!ret->seed)
@@ -78,10 +88,8 @@ int play_record(struct play *play, const char **ret, struct err *err)
 
 void play_clock_after(struct play *play, const struct box_options *box, uint64_t virtual_ns)
 {
-    int64_t start = box->clock.start_given ? box->clock.start_ns : INT64_C(1767225600000000000);
-
-    if (box->clock.mode == BOX_CLOCK_PAUSED || box->clock.mode == BOX_CLOCK_MANUAL) {
-        play->now_ns = start + (int64_t)virtual_ns;
+    if (is_held(box)) {
+        play->now_ns = start_of(box) + (int64_t)virtual_ns;
         play->virtual_ns += virtual_ns;
     }
 }

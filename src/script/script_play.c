@@ -6,6 +6,7 @@
 #include "sandbox/shim.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "base/wall.h"
 #include "base/when.h"
 #include <errno.h>
 #include <limits.h>
@@ -236,7 +237,8 @@ static void add_leaks(struct script_result *ret, const struct sandbox_leaks *lea
 static int play_once(const struct script_case *which, const struct script_options *options,
                      const struct vt_line *sabotage, struct script_result *ret)
 {
-    struct play play = {.options = options, .which = which, .now_ns = INT64_MIN};
+    struct play play = {
+        .options = options, .which = which, .now_ns = INT64_MIN, .real_start_ns = wall_now_ns()};
     struct sandbox_leaks leaks = {0};
     struct err err = {0};
     char name[48];
