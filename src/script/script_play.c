@@ -233,6 +233,22 @@ static void add_leaks(struct script_result *ret, const struct sandbox_leaks *lea
     ret->text = buf_take(&text);
 }
 
+/* Where a scenario is, for the name of its sandbox, which screens may show: its path in its
+ * repository, so that neither where 'vitro test' was called nor where the checkout is makes a
+ * difference; as it was given where there is none. */
+static char *place_of(const char *path)
+{
+    CLEANUP(mem_free) char *full = realpath(path, NULL);
+
+    for (char *end = full ? strrchr(full, '/') : NULL; end;
+         end = memrchr(full, '/', (size_t)(end - full))) {
+        CLEANUP(mem_free) char *mark = mem_format("%.*s/.git", (int)(end - full), full);
+        if (access(mark, F_OK) == 0)
+            return mem_dup(end + 1);
+    }
+    return mem_dup(path);
+}
+
 /* One time, with or without a sabotage. -EBADE when the sabotage itself could not be done. */
 static int play_once(const struct script_case *which, const struct script_options *options,
                      const struct vt_line *sabotage, struct script_result *ret)
@@ -242,7 +258,8 @@ static int play_once(const struct script_case *which, const struct script_option
     struct sandbox_leaks leaks = {0};
     struct err err = {0};
     char name[48];
-    CLEANUP(mem_free) char *full = mem_format("%s %s", which->path, which->name);
+    CLEANUP(mem_free) char *place = place_of(which->path);
+    CLEANUP(mem_free) char *full = mem_format("%s %s", place, which->name);
 
     sandbox_name_of(full, name);
     int r = sandbox_open(&(struct sandbox_options){.name = name, .base = options->sandbox_base},
