@@ -153,6 +153,16 @@ static void tell_refused(struct box *box, const struct fs_changes *changes)
         leak_note(box, "%s", changes->refused);
 }
 
+/* The last run of a worktree is the one that was recorded, too. Who has no home gets no name. */
+static void name_last(const char *last, const char *record)
+{
+    CLEANUP(mem_free) char *bundle = realpath(record, NULL);
+    CLEANUP(mem_free) char *directory = mem_dupn(last, (size_t)(strrchr(last, '/') - last));
+
+    if (bundle && dir_make_all(directory, NULL) == 0)
+        (void)!symlink(bundle, last);
+}
+
 int box_files_gather(struct box *box, struct err *err)
 {
     CLEANUP(fs_changes_free) struct fs_changes *changes = NULL;
@@ -162,9 +172,10 @@ int box_files_gather(struct box *box, struct err *err)
     if (box->store_fd < 0)
         return 0;
     const char *record = box->options->record;
-    CLEANUP(mem_free) char *last = record ? NULL : box_last_bundle(box->options->fs.worktree);
-    if (last)
-        (void)dir_remove_all(last, NULL);
+    CLEANUP(mem_free) char *last = box_last_bundle(box->options->fs.worktree);
+    (void)dir_remove_all(last, NULL);
+    if (record)
+        name_last(last, record);
     int r = keep_changes(box, record ? record : last, &changes, &kept, err);
     if (r < 0)
         return err_wrap(err, "keep what the run changed");

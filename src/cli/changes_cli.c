@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/changes_cli.h"
+#include "base/fd.h"
 #include "base/json.h"
 #include "box/box_options.h"
 #include "fs/fs_apply.h"
@@ -128,6 +129,19 @@ int changes_apply(const char *bundle, const char *worktree, bool dry_run, bool j
     if (report.outside)
         printf("%zu outside the worktree not applied\n", report.outside);
     return 0;
+}
+
+/* A run that changes nothing leaves no bundle behind, unless it is recorded. */
+bool changes_none(const struct cli_args *args, const char *bundle)
+{
+    CLEANUP(mem_free) char *list = mem_format("%s/fs/changes.jsonl", bundle);
+    const char *const *operands;
+
+    if (cli_operands(args, &operands) || file_exists(list))
+        return false;
+    (void)fputs("vitro: the last run in this directory changed nothing, or there was none\n",
+                stderr);
+    return true;
 }
 
 char *changes_bundle(const struct cli_args *args)

@@ -2,6 +2,7 @@
 /* vitro apply: the changes of a run into the worktree, all or nothing. */
 #include "cli/changes_cli.h"
 #include <errno.h>
+#include <stdio.h>
 
 static const struct cli_option options[] = {
     {"dry-run", NULL, "only say whether it would succeed", 'n', false},
@@ -21,6 +22,11 @@ static int apply_run(const struct cli_args *args)
 {
     CLEANUP(mem_free) char *bundle = changes_bundle(args);
     struct err err = {0};
+
+    if (changes_none(args, bundle)) {
+        (void)puts(cli_json(args) ? "{\"applied\":0}" : "0 changes applied");
+        return EXIT_CLEAN;
+    }
     int r = changes_apply(bundle, cli_value(args, "worktree"), cli_flag(args, "dry-run"),
                           cli_json(args), &err);
 

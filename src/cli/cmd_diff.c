@@ -2,6 +2,7 @@
 /* vitro diff: what a run changed, as a patch. The patch alone goes to standard output; what it
  * cannot say goes to standard error. */
 #include "cli/changes_cli.h"
+#include <stdio.h>
 
 static const struct cli_option options[] = {
     {"all", NULL, "list writes outside the worktree too, before the patch", 0, false},
@@ -26,6 +27,11 @@ static int diff_run(const struct cli_args *args)
     struct err err = {0};
     bool any = false;
 
+    if (changes_none(args, bundle)) {
+        if (view.json)
+            (void)puts("{\"changes\":[],\"notes\":[]}");
+        return EXIT_CLEAN;
+    }
     if (changes_print(bundle, &view, &any, &err) < 0)
         return cli_fail(EXIT_USAGE, &err);
     return cli_flag(args, "exit-code") && any ? EXIT_FINDINGS : EXIT_CLEAN;
