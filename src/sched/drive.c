@@ -10,6 +10,10 @@ vitro_task *vitro_start_with(vitro_sched *sched, vitro_fn fn, void *arg,
 {
     if (sched_thread_check(sched, "start") < 0)
         return NULL;
+    if (!fn) {
+        (void)fail_text(sched, -EINVAL, "start: no function was given");
+        return NULL;
+    }
     (void)sched_open(sched);
     return sched_start(sched, fn, arg, options, 0);
 }
@@ -115,6 +119,8 @@ int vitro_advance_to(vitro_sched *sched, uint64_t at_ns)
 
 int vitro_advance(vitro_sched *sched, int64_t by_ns)
 {
+    if (!sched)
+        return sched_thread_check(sched, "advance");
     if (by_ns < 0)
         return fail_text(sched, -EINVAL, "time cannot go back by %lld ns", (long long)-by_ns);
     if ((uint64_t)by_ns > (uint64_t)INT64_MAX - sched->now_ns)
@@ -183,6 +189,8 @@ size_t vitro_next_tasks(vitro_sched *sched, struct vitro_pending *ret, size_t ma
 {
     size_t count = 0;
 
+    if (!sched)
+        return 0;
     buf_clear(&sched->text[1]);
     for (struct core_task *t = sched->core.fifo.next; sched->run && t != &sched->core.fifo;
          t = t->next, count++)
@@ -203,9 +211,11 @@ static int by_time(const void *a, const void *b)
 
 size_t vitro_pending(vitro_sched *sched, struct vitro_pending *ret, size_t max)
 {
-    uint32_t timers = timers_count(&sched->timers);
+    uint32_t timers = sched ? timers_count(&sched->timers) : 0;
     size_t count = 0;
 
+    if (!sched)
+        return 0;
     buf_clear(&sched->text[1]);
     if (!sched->run)
         return 0;

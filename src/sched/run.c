@@ -36,7 +36,7 @@ int fail_text(const vitro_sched *sched, int code, const char *format, ...)
 
 enum vitro_kind vitro_kind(const vitro_sched *sched)
 {
-    return sched->kind;
+    return sched ? sched->kind : VITRO_MISUSE;
 }
 
 int sched_code(const vitro_sched *sched)
@@ -80,6 +80,11 @@ int sched_thread_check(vitro_sched *sched, const char *what)
 {
     unsigned long self = (unsigned long)pthread_self();
 
+    if (!sched)
+        return fail_text(NULL, -EINVAL,
+                         "%s: there is no scheduler: NULL was given, as vitro_sched_new returns it "
+                         "for a schedule that cannot be read",
+                         what);
     if (!sched->thread)
         sched->thread = self;
     if (sched->thread == self)
@@ -380,6 +385,8 @@ int vitro_run_with(vitro_sched *sched, vitro_fn fn, void *arg,
 
     if (r < 0)
         return r;
+    if (!fn)
+        return fail_text(sched, -EINVAL, "run: no function was given");
     bool opened = !sched->run;
     sched_open(sched);
     apply(sched, options);

@@ -807,3 +807,26 @@ TEST(a_run_that_takes_too_much_real_time_is_ended)
     CHECK_INT(vitro_run(sched, spin, NULL), -ETIMEDOUT);
     CHECK_INT(vitro_kind(sched), VITRO_WALL);
 }
+
+TEST(no_scheduler_and_no_function_are_told)
+{
+    struct vitro_pending pending;
+
+    CHECK_TRUE(!vitro_sched_new(.schedule = "none"));
+    CHECK_INT(vitro_run((vitro_sched *)NULL, NULL, NULL), -EINVAL);
+    CHECK_HAS(vitro_error(NULL), "run: there is no scheduler");
+    CHECK_INT(vitro_kind(NULL), VITRO_MISUSE);
+    CHECK_TRUE(!vitro_start((vitro_sched *)NULL, NULL, NULL));
+    CHECK_INT(vitro_step(NULL), -EINVAL);
+    CHECK_INT(vitro_tick(NULL), -EINVAL);
+    CHECK_INT(vitro_advance(NULL, 1), -EINVAL);
+    CHECK_INT(vitro_advance_to(NULL, 1), -EINVAL);
+    CHECK_INT(vitro_advance_to_next(NULL), -EINVAL);
+    CHECK_INT(vitro_pending(NULL, &pending, 1), 0);
+    CHECK_INT(vitro_next_tasks(NULL, &pending, 1), 0);
+    vitro_sched *sched = vitro_sched_new();
+    CHECK_INT(vitro_run(sched, NULL, NULL), -EINVAL);
+    CHECK_TEXT(vitro_error(sched), "run: no function was given");
+    CHECK_TRUE(!vitro_start(sched, NULL, NULL));
+    vitro_sched_free(sched);
+}
