@@ -245,8 +245,10 @@ static int add_effect(struct box *box, struct sub *sub, const char *path, int64_
             r = err_set(err, -errno, "read link '%s': %m", path);
         else
             file.target = mem_dupn(target, (size_t)length);
+    } else if (after && (S_ISFIFO(after->st_mode) || S_ISSOCK(after->st_mode))) {
+        file.type = S_ISFIFO(after->st_mode) ? RECORDING_FIFO : RECORDING_SOCKET;
     } else if (after) {
-        free(file.path); /* a pipe, a socket: nothing that can be kept */
+        free(file.path); /* a device: nothing that can be kept */
         return 0;
     }
     if (r < 0) {

@@ -246,6 +246,11 @@ static void begin_file(struct box *box, struct sub *sub, const struct recording_
         add_call(STUB_CHECK, SYS_symlink, add_bytes(file->target, strlen(file->target) + 1),
                  address, 0);
         break;
+    case RECORDING_FIFO:
+    case RECORDING_SOCKET:
+        add_call(STUB_CHECK, SYS_mknod, address, recording_file_kind(file) | 0600, 0);
+        add_call(STUB_CHECK, SYS_chmod, address, file->mode, 0);
+        break;
     case RECORDING_FILE:
         if (sub_open_source(&play->content, play->store, NULL, &file->hash, file->length, &err) <
             0) {
@@ -440,6 +445,7 @@ static int fill(struct box *box, struct task *task, struct sub *sub)
     size_t head = offsetof(struct stub_block, ops) + sub_build.ops * sizeof(struct stub_op);
     sub_build.block.got = 0;
     sub_build.block.error = 0;
+    sub_build.block.file_fd = sub->play->file_fd;
     int r = guest_write(task, STUB_BLOCK, &sub_build.block, head);
     if (r == 0 && sub_build.used)
         r = guest_write(task, sub_room_address(0), sub_build.block.room, sub_build.used);
@@ -465,6 +471,7 @@ void sub_play_more(struct box *box, struct task *task, struct sub *sub)
 
     if (guest_read(task, STUB_BLOCK, &head, offsetof(struct stub_block, ops)) < 0)
         return;
+    sub->play->file_fd = head.file_fd;
     if (head.error)
         sub_trouble(box, "play %s (%s): a change of files could not be made: %s", sub->path,
                     sub->recording.program, strerror((int)-head.error));

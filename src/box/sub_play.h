@@ -25,7 +25,8 @@ struct sub_play {
     bool in_file; /* it is open, its bytes are being written */
     struct source content;
     struct store *store;
-    int64_t at_ns; /* how far the stub has slept */
+    int64_t file_fd; /* the stub's own, of the file that is open */
+    int64_t at_ns;   /* how far the stub has slept */
 };
 
 struct build {

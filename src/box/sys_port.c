@@ -8,9 +8,12 @@
  * kernel chooses again: whether an old one is still in use nobody tells us. */
 #include "box/policy.h"
 #include "base/fd.h"
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #ifndef IP_LOCAL_PORT_RANGE
 #define IP_LOCAL_PORT_RANGE 51
@@ -49,11 +52,26 @@ enum verdict sys_socket(struct box *box, struct task *task)
     return VERDICT_EXIT;
 }
 
+/* A socket with a name is a file that is made. */
+static void touch_unix(struct box *box, struct task *task)
+{
+    const struct user_regs_struct *regs = task_regs(task);
+    struct sockaddr_un address;
+    size_t length = regs->rdx < sizeof address ? regs->rdx : sizeof address;
+    size_t head = offsetof(struct sockaddr_un, sun_path);
+
+    if (length > head && guest_read(task, regs->rsi, &address, length) == 0 &&
+        address.sun_family == AF_UNIX && address.sun_path[0] &&
+        memchr(address.sun_path, '\0', length - head))
+        files_touch(box, task, AT_FDCWD, regs->rsi + head);
+}
+
 enum verdict sys_bind(struct box *box, struct task *task)
 {
     struct sockaddr_in address; /* the port of an IPv6 address is in the same place */
     struct ports *ports = &box->ports;
 
+    touch_unix(box, task);
     if (guest_read(task, task_regs(task)->rsi, &address, 4) < 0 ||
         (address.sin_family != AF_INET && address.sin_family != AF_INET6))
         return VERDICT_GO;

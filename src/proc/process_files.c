@@ -62,6 +62,11 @@ static int apply(const struct recording_file *file, struct store *store, const c
         return r;
     if (file->type == RECORDING_LINK)
         return symlinkat(file->target, parent, name) < 0 ? -errno : 0;
+    if (file->type == RECORDING_FIFO || file->type == RECORDING_SOCKET) {
+        if (mknodat(parent, name, recording_file_kind(file) | 0600, 0) < 0)
+            return -errno;
+        return fchmodat(parent, name, file->mode, 0) < 0 ? -errno : 0;
+    }
     if (file->type == RECORDING_DIRECTORY) {
         if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
             return -errno;

@@ -3,6 +3,7 @@
 #include "proc/programs.h"
 #include "base/text.h"
 #include <string.h>
+#include <sys/stat.h>
 
 char **strings_copy(const char *const *list)
 {
@@ -81,6 +82,11 @@ struct recording_file *recording_add_file(struct recording *recording)
     recording->files[count] = (struct recording_file){0};
     recording->file_count++;
     return &recording->files[count];
+}
+
+unsigned recording_file_kind(const struct recording_file *file)
+{
+    return file->type == RECORDING_FIFO ? S_IFIFO : S_IFSOCK;
 }
 
 uint64_t recording_input_bytes(const struct recording *recording)

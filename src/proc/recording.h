@@ -40,7 +40,14 @@ struct recording_bytes { /* a stream; zeroed memory is an empty one, whose hash 
     char *text;          /* owned; NULL: the bytes are in the store */
 };
 
-enum recording_type { RECORDING_NONE, RECORDING_FILE, RECORDING_DIRECTORY, RECORDING_LINK };
+enum recording_type {
+    RECORDING_NONE,
+    RECORDING_FILE,
+    RECORDING_DIRECTORY,
+    RECORDING_LINK,
+    RECORDING_FIFO,
+    RECORDING_SOCKET, /* where somebody listened; played, nobody does */
+};
 
 struct recording_file {       /* what became of a file; NONE: it was removed */
     char *path;               /* owned; relative to the worktree, or absolute */
@@ -80,6 +87,7 @@ void recording_add_event(struct recording *recording, int64_t at_ns, enum record
 /* Hiding secrets changed how long a stream is: the last events of that kind take the difference. */
 void recording_fit_events(struct recording *recording, enum recording_what what, uint64_t length);
 struct recording_file *recording_add_file(struct recording *recording); /* zeroed */
+unsigned recording_file_kind(const struct recording_file *file); /* of a FIFO or SOCKET, S_IF... */
 struct program_facts;
 void recording_set_program(struct recording *recording, const struct program_facts *facts);
 uint64_t recording_input_bytes(const struct recording *recording); /* read, before hiding */

@@ -12,10 +12,8 @@ static const char *const whats[RECORDING_WHAT_COUNT] = {
     [RECORDING_SIGNAL] = "signal",
 };
 static const char *const types[] = {
-    [RECORDING_NONE] = "none",
-    [RECORDING_FILE] = "file",
-    [RECORDING_DIRECTORY] = "dir",
-    [RECORDING_LINK] = "link",
+    [RECORDING_NONE] = "none", [RECORDING_FILE] = "file", [RECORDING_DIRECTORY] = "dir",
+    [RECORDING_LINK] = "link", [RECORDING_FIFO] = "fifo", [RECORDING_SOCKET] = "socket",
 };
 static const char *const stream_names[3] = {"stdin_payload", "stdout_payload", "stderr_payload"};
 
@@ -47,7 +45,7 @@ static void add_files(const struct recording *recording, struct buf *text)
             tape_data_hash(&item, "content_hash", &file->hash);
             tape_data_u64(&item, "len_bytes", file->length);
         }
-        if (file->type == RECORDING_FILE || file->type == RECORDING_DIRECTORY) {
+        if (file->type != RECORDING_NONE && file->type != RECORDING_LINK) {
             (void)snprintf(mode, sizeof mode, "%o", file->mode);
             tape_data_text(&item, "mode", mode);
         }
