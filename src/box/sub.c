@@ -181,9 +181,9 @@ void subs_ended(struct box *box, struct process *process, int status)
     recording_add_event(recording, recording->duration_ns, RECORDING_EXIT, 0);
 }
 
-void subs_woke(struct box *box, const struct task *task)
+void subs_woke(struct box *box, const struct process *process)
 {
-    struct sub *sub = task->process->sub;
+    struct sub *sub = process->sub;
 
     if (sub && sub->how == SUB_RECORDED)
         recording_add_event(&sub->recording, sub_offset(box, sub), RECORDING_WAKE, 0);

@@ -72,8 +72,8 @@ enum sub_exec subs_exec_done(struct box *box, struct task *task);
 void subs_forked(struct process *child, struct process *parent);
 void subs_ended(struct box *box, struct process *process, int status);
 void subs_released(struct box *box, struct process *process);
-void subs_woke(struct box *box, const struct task *task); /* a wait of its own is over */
-bool subs_stub_call(struct box *box, struct task *task);  /* STUB_CALL; true: it was ours */
+void subs_woke(struct box *box, const struct process *process); /* a time of its own has come */
+bool subs_stub_call(struct box *box, struct task *task);        /* STUB_CALL; true: it was ours */
 bool subs_on_tape(const struct process *process, enum tape_kind kind);
 int subs_close(struct box *box, struct err *err);
 /* Where guests find what we put there: "stub" stands in for programs, "bin" has their names. */

@@ -14,6 +14,7 @@
  * On a machine it is past as soon as they look; here the clock stands where their deadline was.
  * Such waits move it by a nanosecond, and then by more and more, up to what such calls take. */
 #include "box/policy.h"
+#include "box/sub.h"
 #include "base/trace.h"
 #include "base/when.h"
 #include <errno.h>
@@ -49,8 +50,10 @@ static void tick(struct box *box, struct task *task, int64_t step)
         step = first->due_ns > now ? first->due_ns - now : 0;
     if (box_over_max_time(box, now + step))
         return;
-    if (step > 0)
+    if (step > 0) {
         box_move_clock(box, now + step);
+        subs_woke(box, process);
+    }
     process->spun_ns += (uint64_t)step;
     process->spin_ns += (uint64_t)step;
     box->clock.ticks++;

@@ -9,6 +9,7 @@
  * could never fire, and programs wait for them: profilers, limits. One that fires is a leak. Our
  * own timers have high numbers, so that the two kinds are told apart. */
 #include "box/vtimer.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -135,6 +136,7 @@ static void fire_signal(struct box *box, struct deadline *deadline)
     int64_t due = deadline->due_ns;
 
     deadline_disarm(&box->deadlines, deadline);
+    subs_woke(box, timer->process);
     tape_event(box, timer->process, 1, TAPE_NOTE, "\"text\":\"timer %d fires\"",
                timer->id >= 0 ? timer->id - FIRST_ID : timer->id);
     if (timer->interval_ns)

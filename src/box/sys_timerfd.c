@@ -4,6 +4,7 @@
  * passed, so read, poll, epoll, dup and passing it around are the kernel's. That descriptor is kept
  * only while the timer is armed: a guest that closes its own must find it gone from its epolls. */
 #include "box/vtimer.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/trace.h"
 #include "base/wall.h"
@@ -117,6 +118,19 @@ static void drop(struct box *box, struct vtimer *timer)
     free(timer);
 }
 
+/* What happens inside of a subprocess is not on the tape. */
+static void note_fired(struct box *box, const struct vtimer *timer)
+{
+    const struct process *holder = box->processes;
+
+    while (holder && holder->pid != timer->holder)
+        holder = holder->next;
+    if (holder)
+        subs_woke(box, holder);
+    if (!holder || subs_on_tape(holder, TAPE_NOTE))
+        tape_event(box, NULL, 1, TAPE_NOTE, "\"text\":\"timerfd fires\"");
+}
+
 static void fire_timerfd(struct box *box, struct deadline *deadline)
 {
     struct vtimer *timer = (struct vtimer *)deadline;
@@ -125,7 +139,7 @@ static void fire_timerfd(struct box *box, struct deadline *deadline)
 
     deadline_disarm(&box->deadlines, deadline);
     timer->unread = poll(&unread, 1, 0) == 1 ? timer->unread + 1 : 1;
-    tape_event(box, NULL, 1, TAPE_NOTE, "\"text\":\"timerfd fires\"");
+    note_fired(box, timer);
     make_readable(timer, timer->unread);
     if (timer->interval_ns)
         deadline_repeat(&box->deadlines, deadline, due + timer->interval_ns);

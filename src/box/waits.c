@@ -53,7 +53,7 @@ void wait_fire(struct box *box, struct deadline *deadline)
     struct task *task = wait_task(deadline);
 
     deadline_disarm(&box->deadlines, deadline);
-    subs_woke(box, task);
+    subs_woke(box, task->process);
     task->wait.expired = true;
     if (task->state == TASK_PARKED) {
         if (box->hold.task == task)
