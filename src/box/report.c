@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report: who is blocked, in which call, on what. */
 #include "box/policy.h"
+#include "box/sub.h"
 #include "base/fd.h"
 #include "base/when.h"
 #include <poll.h>
@@ -148,6 +149,30 @@ static void add_futex(struct box *box, struct buf *buf, struct task *task, uint6
     }
 }
 
+static void add_signals(struct buf *buf, struct task *task, uint64_t address)
+{
+    const char *joint = " for signal ";
+    uint64_t set;
+
+    if (guest_read(task, address, &set, sizeof set) < 0)
+        return;
+    for (int signal = 1; signal <= 64; signal++)
+        if (set >> (signal - 1) & 1) {
+            buf_addf(buf, "%s%d", joint, signal);
+            joint = ", ";
+        }
+}
+
+/* A stub waits only for what came from others when it was recorded. */
+static void add_played(struct buf *buf, const struct task *task, const struct blocked_call *call)
+{
+    const struct sub *sub = task->process ? task->process->sub : NULL;
+
+    if (sub && sub->how == SUB_PLAYED &&
+        (call->number == SYS_pause || call->number == SYS_rt_sigtimedwait))
+        buf_adds(buf, ", which somebody sent it when it was recorded");
+}
+
 static void add_target(struct box *box, struct buf *buf, struct task *task,
                        const struct blocked_call *call)
 {
@@ -173,6 +198,12 @@ static void add_target(struct box *box, struct buf *buf, struct task *task,
         break;
     case SYS_waitid:
         add_child(box, buf, call->args[0] == P_PID ? (pid_t)call->args[1] : 0);
+        break;
+    case SYS_rt_sigtimedwait:
+        add_signals(buf, task, call->args[0]);
+        break;
+    case SYS_pause:
+        buf_adds(buf, " for a signal");
         break;
     default:
         if (first_is_fd(call->number))
@@ -202,6 +233,7 @@ static void add_task(struct box *box, struct buf *buf, struct task *task)
     const char *name = policy_name(call.number);
     buf_addf(buf, "waits in %s", name ? name : "a call");
     add_target(box, buf, task, &call);
+    add_played(buf, task, &call);
     if (task->wait.active) {
         int64_t left = task->wait.deadline.due_ns - vclock_now(&box->clock);
         buf_adds(buf, ", at most ");
