@@ -105,8 +105,8 @@ static void pair_up(struct fs_change **group, size_t count, bool same_name)
 {
     for (size_t i = 0; i < count; i++) {
         struct fs_change *added = group[i];
-        if (added->before.type != FS_NONE || added->from)
-            continue;
+        if (added->before.type != FS_NONE || added->after.type == FS_NONE || added->from)
+            continue; /* there before, or paired, from either side */
         for (size_t j = 0; j < count; j++) {
             struct fs_change *gone = group[j];
             if (gone->after.type != FS_NONE || gone->before.type == FS_NONE)

@@ -112,6 +112,13 @@ both_ways "a file that changes on disk during the run is named" '
     err_lacks "'\''b'\'' changed"
     err_has "was passed through: changes there are real"'
 
+both_ways "of several files with one content some move and some go" '
+    mkdir d; for f in x y z; do echo same >d/$f; done; ready
+    box -- sh -c "mkdir e; cat d/x >e/y; echo other >e/x; rm -r d"; untouched
+    run "$VITRO" diff "$BUNDLE"; status_is 0; out_has "rename from d/y"; out_has "rename to e/y"; out_has "+++ b/e/x"
+    [ "$(grep -c "^deleted file" "$RUN/out")" = 2 ]
+    as_guest "$VITRO" apply "$BUNDLE" >/dev/null; [ "$(cd e && cat x y)" = "$(printf "other\nsame")" ]; [ ! -e d ]'
+
 test_that "mistakes are named" '
     run "$VITRO" diff none; status_is 2; err_has "open '\''none/fs/changes.jsonl'\''"
     err_has "hint: '\''none'\'' is not the bundle of a run"
