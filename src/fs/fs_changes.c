@@ -215,8 +215,9 @@ void fs_changes_settle_facts(struct fs_changes *changes)
     for (size_t i = 0; i < changes->count; i++) {
         struct fs_node *before = &changes->items[i].before, *after = &changes->items[i].after;
         bool is_new = before->type == FS_NONE;
+        bool replaces = is_new || before->type != after->type; /* nothing is handed down */
         if (!after->xattrs ||
-            (is_new ? !*after->xattrs : fs_xattrs_same(before->xattrs, after->xattrs)))
+            (replaces ? !*after->xattrs : fs_xattrs_same(before->xattrs, after->xattrs)))
             before->xattrs = after->xattrs = NULL;
         if (fs_owners_differ(is_new ? &self : &before->owner, &after->owner))
             continue;

@@ -11,10 +11,12 @@ fill() { # one of each, in a place that has attributes
     echo a >a; echo b >b; mkdir d; echo keep >keep; echo m >m; echo r >r
     setfattr -n user.k -v old a 2>/dev/null || skip "no attributes here"
     setfattr -n user.gone -v x b; setfattr -n user.keep -v 1 keep; setfattr -n user.r -v 1 r
+    echo v >v; setfattr -n user.v -v 1 v; ln -s none link; mkdir was; setfattr -n user.w -v 1 was
 }
 changes='setfattr -n user.k -v new a; setfattr -n user.bin -v 0x00ff2c3d a; setfattr -n "user.o d,d=" -v 1 a; setfattr -n user.d -v 1 d
     setfattr -x user.gone b; echo more >>keep; mkdir e; setfattr -n user.e -v 2 e; echo n >n; setfattr -n user.n -v 1 n; mv r s
-    ln n n2; ln n d/n3; ln b b2; echo t >t; ln t t2; mv t t3; mv m mm; ln mm mm2; echo more >>mm2'
+    ln n n2; ln n d/n3; ln b b2; echo t >t; ln t t2; mv t t3; mv m mm; ln mm mm2; echo more >>mm2
+    mv v link; rmdir was; echo w >was'
 
 both_ways "attributes and names of one file are told beside the patch" '
     fill; ready; cp -a . ../patched
