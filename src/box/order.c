@@ -233,6 +233,11 @@ void order_watch(const struct box *box, bool above)
         (void)set_realtime(above ? PRIORITY_INIT : PRIORITY);
 }
 
+uint64_t order_wait_max_ns(const struct box_options *options)
+{
+    return options->wait_for_cpu ? WAIT_FOR_CPU_S * NS_PER_SEC : 0;
+}
+
 bool order_takes_turns(const struct box *box)
 {
     struct sched_param param = {0};

@@ -14,5 +14,7 @@ void order_apart(const struct box *box);
 void order_behind(const struct box *box, pid_t tid);
 /* The supervisor gets the CPU whenever it wants it, or in its turn. */
 void order_watch(const struct box *box, bool above);
+/* How long order_choose may take: that much later is the ceiling of real time. */
+uint64_t order_wait_max_ns(const struct box_options *options);
 /* Now, a sched_yield of the supervisor's lets every guest run that can. */
 bool order_takes_turns(const struct box *box);

@@ -2,6 +2,7 @@
 /* run: from options to findings. The supervisor is a child of the caller; what it found comes back
  * through a pipe. */
 #include "box/box_internal.h"
+#include "box/order.h"
 #include "box/settle.h"
 #include "base/fd.h"
 #include "base/wall.h"
@@ -247,7 +248,9 @@ static int start(const struct box_options *options, const sigset_t *mask, bool l
     }
     if (pid < 0)
         return err_set(err, -errno, "fork the supervisor: %m");
-    *ret = (struct box_child){pid, take_fd(&report_fd), wall_monotonic_ns() + options->timeout_ns};
+    *ret =
+        (struct box_child){pid, take_fd(&report_fd),
+                           wall_monotonic_ns() + options->timeout_ns + order_wait_max_ns(options)};
     return 0;
 }
 
