@@ -253,9 +253,10 @@ struct box {
     bool main_ended, over;
     bool stirred; /* a signal was sent since all were blocked last, idle.c */
     uint64_t idle_looks;
-    bool takes_turns; /* at that look: a sched_yield lets everybody run, still.c */
-    bool dying;       /* a leader was seen dead before its threads: idle.c looks harder */
-    int main_status;  /* as of wait(2) */
+    bool takes_turns;    /* a sched_yield lets everybody run; still.c */
+    uint64_t yielded_in; /* the look at which that was asked and done */
+    bool dying;          /* a leader was seen dead before its threads: idle.c looks harder */
+    int main_status;     /* as of wait(2) */
     uint64_t kernel_clock_gettime; /* its offset in the kernel's vDSO */
     struct listing *listings;      /* directories being read in pieces; listing.c */
     uint64_t listings_ever;
@@ -452,7 +453,6 @@ enum idle idle_check(struct box *box);
 bool idle_cpu_ns(struct task *task, uint64_t *ret); /* what the thread has used of the CPU */
 
 /* still.c */
-void still_begin(struct box *box);                       /* a look begins */
 bool still_is(struct box *box, const struct task *task); /* where it was when all were blocked */
 void still_remember(struct box *box);                    /* all are blocked */
 void still_moved(struct task *task);                     /* we let it go on */

@@ -185,7 +185,6 @@ static bool all_blocked(struct box *box)
     bool dying = box->dying;
 
     box->idle_looks++;
-    still_begin(box);
     FOR_EACH_TASK(box, task)
     if (task->state != TASK_PARKED && !is_blocked(box, task))
         return false;
@@ -245,8 +244,8 @@ enum idle idle_check(struct box *box)
         return IDLE_NO;
     if (event_waits() || (one_cpu ? own_switches() : all_switches(box)) != before)
         return IDLE_NO;
-    forget_stirs(box);
     still_remember(box);
+    forget_stirs(box);
     return idle_blocked_on_output(box) ? IDLE_OUTSIDE : IDLE_YES;
 }
 

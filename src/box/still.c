@@ -17,15 +17,26 @@
 #include <stdlib.h>
 
 enum {
+    MANY = 16,       /* fewer threads are looked at in less time, if one of them was let go */
     MOVERS_FREE = 4, /* so many are always worth asking about */
     MOVERS_PART = 8, /* and so small a part of all threads */
 };
 
-void still_begin(struct box *box)
+/* Once a look, and only if somebody wants to know. */
+static bool nobody_waits_for_cpu(struct box *box)
 {
-    box->takes_turns = order_takes_turns(box);
-    if (box->takes_turns)
-        (void)sched_yield();
+    if (box->yielded_in != box->idle_looks) {
+        box->yielded_in = box->idle_looks;
+        box->takes_turns = order_takes_turns(box);
+        if (box->takes_turns)
+            (void)sched_yield(); /* a switch is seen by idle_check */
+    }
+    return box->takes_turns;
+}
+
+static bool is_worth_it(const struct process *process)
+{
+    return !process->stirred || process->task_count >= MANY;
 }
 
 static bool movers_are_few(const struct process *process)
@@ -56,7 +67,7 @@ static enum still look(struct box *box, struct process *process)
     struct stillness *still = &process->still;
     uint64_t used;
 
-    if (!box->takes_turns || !still->known)
+    if (!still->known || !is_worth_it(process) || !nobody_waits_for_cpu(box))
         return STILL_NOT;
     still->now_ns = wall_cpu_ns(process->pid);
     if (!still->now_ns) /* cannot be told */
@@ -109,19 +120,19 @@ static void forget_movers(struct box *box, const struct process *process)
 
 void still_remember(struct box *box)
 {
-    if (!box->takes_turns)
+    if (!box->realtime)
         return;
     for (struct process *process = box->processes; process; process = process->next) {
         struct stillness *still = &process->still;
         bool looked = still->looked_in == box->idle_looks;
         uint64_t used = 0;
-        if (!looked) /* all its threads are kept by us */
+        if (!looked || !is_worth_it(process)) /* or all its threads are kept by us */
             continue;
         if (still->result == STILL_NOT) {
             if (!movers_are_few(process))
                 forget_movers(box, process);
             still->now_ns = wall_cpu_ns(process->pid);
-            still->known = movers_ns(box, process, &used);
+            still->known = process->movers == process->task_count || movers_ns(box, process, &used);
             still->others_ns = still->now_ns - used;
         }
         still->total_ns = still->now_ns;
