@@ -133,6 +133,7 @@ int play_lines(struct play *play, const struct vt_line *lines, size_t count, uns
         if (!word || !word->verb)
             continue;
         note_step(play, &lines[i]);
+        play_mark(play);
         play->depth++;
         int r = word->verb(play, &w);
         play->depth--;

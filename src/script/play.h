@@ -57,7 +57,9 @@ struct play {
     unsigned depth;   /* of the lines that play */
     char **cassettes; /* owned, NAME=PATH: written when the scenario has passed */
     size_t cassette_count;
-    int64_t real_start_ns;   /* when it began, on the machine */
+    int64_t real_start_ns; /* when it began, on the machine */
+    int64_t *marks;        /* owned: when its lines began since files were stamped, play_stamp.c */
+    size_t mark_count;
     unsigned recorded;       /* programs that left a recording */
     vitro_term *clients[16]; /* of tmux, until the scenario ends */
     size_t client_count;
@@ -122,6 +124,7 @@ int play_compare(struct play *play, struct words *w, const char *subject, const 
 
 /* The box for the next program, from the axes. Texts are the play's. */
 int play_box(struct play *play, struct box_options *ret, struct err *err);
+void play_mark(struct play *play); /* play_stamp.c: a line begins */
 /* play_stamp.c: files of the sandbox get times of the clock that is to start at `start_ns`, before
  * it when it is the `first` of its clock. When it starts then. */
 int64_t play_stamp(struct play *play, int64_t start_ns, bool first);

@@ -290,6 +290,7 @@ static int play_once(const struct script_case *which, const struct script_option
     for (size_t i = 0; i < play.left_count; i++)
         vitro_term_close(play.left[i]);
     free(play.left);
+    free(play.marks);
     play_stop_all(&play);
     if (sandbox_close(take_ptr(&play.sandbox), &leaks, &err) < 0 && r == 0) {
         ret->status = SCRIPT_FAILED;
