@@ -124,9 +124,9 @@ void still_remember(struct box *box)
         return;
     for (struct process *process = box->processes; process; process = process->next) {
         struct stillness *still = &process->still;
-        bool looked = still->looked_in == box->idle_looks;
         uint64_t used = 0;
-        if (!looked || !is_worth_it(process)) /* or all its threads are kept by us */
+        /* Not looked at: all its threads are kept by us. */
+        if (still->looked_in != box->idle_looks || !is_worth_it(process))
             continue;
         if (still->result == STILL_NOT) {
             if (!movers_are_few(process))

@@ -133,7 +133,8 @@ int play_lines(struct play *play, const struct vt_line *lines, size_t count, uns
         if (!word || !word->verb)
             continue;
         note_step(play, &lines[i]);
-        play_mark(play);
+        if (where == AT_TOP)
+            play_mark(play); /* lines below one belong to it */
         play->depth++;
         int r = word->verb(play, &w);
         play->depth--;
